@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* file - whole files and folders: read, replace atomically, make, remove.
+ *
+ * What replaces a file is complete or absent: written beside it under a temporary name, flushed to
+ * the disk, then renamed. Every error names the path. */
+#ifndef DEW_BASE_FILE_H
+#define DEW_BASE_FILE_H
+
+#include "base/err.h"
+#include "base/view.h"
+
+/* "<directory>/<name>", owned by the caller, or NULL without memory. */
+char *path_join(const char *directory, const char *name);
+
+/* Reads a regular file of at most `limit` bytes; *ret_data is NUL-terminated and owned by the
+ * caller. */
+must_check int file_read(const char *path, size_t limit, char **ret_data, size_t *ret_size,
+                         struct err *e);
+
+/* Replaces `path`: temporary file beside it, fsync, rename, fsync of the folder. On failure nothing
+ * is left behind and an old file of that name is as it was. */
+must_check int file_replace(const char *path, struct view bytes, struct err *e);
+
+/* Makes the folder and those above it that are missing; one that is there already is fine. */
+must_check int dir_make_all(const char *path, struct err *e);
+
+/* Flushes a folder's entries to the disk. */
+must_check int dir_sync(const char *path, struct err *e);
+
+/* Removes a folder and all below it, without following links. A missing one is fine. */
+must_check int dir_remove_all(const char *path, struct err *e);
+
+#endif
