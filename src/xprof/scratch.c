@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* scratch - a temporary folder of links. */
+#include "xprof/scratch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+#include "base/banned.h"
+
+#define FOLDER_TEMPLATE "dew-profile-scratch-XXXXXX"
+
+static int make_folder(const char *parent, char **ret, struct err *e)
+{
+    if (!parent)
+        parent = getenv("TMPDIR");
+    if (!parent || !*parent)
+        parent = "/tmp";
+    CLEANUP(cleanup_free) char *folder = path_join(parent, FOLDER_TEMPLATE);
+    if (!folder)
+        return err_nomem(e);
+    if (!mkdtemp(folder))
+        return err_sys(e, errno, "cannot make a scratch folder for the converter in '%s'", parent);
+    /* Absolute, so that a change of the working folder meanwhile does no harm. */
+    *ret = realpath(folder, NULL);
+    if (*ret)
+        return 0;
+    int number = errno;
+    (void)rmdir(folder);
+    return err_sys(e, number, "cannot use the scratch folder '%s'", folder);
+}
+
+static int add_link(struct scratch *scratch, const char *capture, struct err *e)
+{
+    CLEANUP(cleanup_free) char *target = realpath(capture, NULL);
+    if (!target)
+        return err_sys(e, errno, "cannot open the capture '%s'", capture);
+    const char *slash = strrchr(capture, '/');
+    CLEANUP(cleanup_free) char *path = path_join(scratch->folder, slash ? slash + 1 : capture);
+    if (!path)
+        return err_nomem(e);
+    if (symlink(target, path) != 0) {
+        if (errno == EEXIST)
+            return err_set(e, ERR_USAGE,
+                           "two captures share the file name of '%s': the converter tells hosts "
+                           "apart by it, so each needs its own",
+                           capture);
+        return err_sys(e, errno, "cannot link '%s' into the scratch folder", capture);
+    }
+    scratch->paths[scratch->count++] = STEAL(path);
+    return 0;
+}
+
+int scratch_make(const char *parent, const char *const *captures, size_t n_captures,
+                 struct scratch *ret, struct err *e)
+{
+    CLEANUP(scratch_release) struct scratch scratch = {0};
+    int result = make_folder(parent, &scratch.folder, e);
+    if (result != 0)
+        return result;
+    scratch.paths = calloc(n_captures ? n_captures : 1, sizeof(*scratch.paths));
+    if (!scratch.paths)
+        return err_nomem(e);
+    for (size_t i = 0; i < n_captures; i++) {
+        result = add_link(&scratch, captures[i], e);
+        if (result != 0)
+            return result;
+    }
+    *ret = scratch;
+    scratch = (struct scratch){0};
+    return 0;
+}
+
+void scratch_release(struct scratch *scratch)
+{
+    if (scratch->folder)
+        /* What cannot be removed from a private temporary folder harms nobody's result. */
+        (void)!dir_remove_all(scratch->folder, NULL);
+    for (size_t i = 0; i < scratch->count; i++)
+        free(scratch->paths[i]);
+    free(scratch->paths);
+    free(scratch->folder);
+    *scratch = (struct scratch){0};
+}
