@@ -98,12 +98,15 @@ static const char *path_end(const char *path)
 static int no_result(const struct converter *converter, const char *const *paths, size_t n_paths,
                      const char *tool, const char *words, size_t size, struct err *e)
 {
-    const char *shown = path_end(paths[0]);
+    /* Callers hand in links in a scratch folder; the user knows the file behind one. */
+    CLEANUP(cleanup_free) char *real = realpath(paths[0], NULL);
+    const char *path = real ? real : paths[0];
+    const char *shown = path_end(path);
     char more[48] = "";
     if (n_paths > 1)
         (void)snprintf(more, sizeof(more), " and %zu more", n_paths - 1);
     return err_set(e, ERR_FOREIGN, "xprof %s gave no '%s' for '%s%s'%s: %.*s", converter->version,
-                   tool, shown == paths[0] ? "" : "...", shown, more,
+                   tool, shown == path ? "" : "...", shown, more,
                    (int)(size < WORDS_SHOWN ? size : WORDS_SHOWN), words);
 }
 
