@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/view.h"
 
 #define SKETCH_EXACT_MAX 4096
 #define SKETCH_ERROR 0.005
