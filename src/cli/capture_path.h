@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* capture_path - from what the user names to the files of one capture.
+ *
+ * Reads folders only, never a capture. Takes a .xplane.pb file, a run folder (plugins/profile/RUN),
+ * a capture folder (capture-NNNN), or a root with any of: capture-NNNN, process-NNNNN/capture-NNNN,
+ * plugins/profile/RUN. A root means its newest capture: the highest number beside its siblings, the
+ * most recently written among several processes or runs. Captures without a .xplane.pb do not
+ * count. */
+#ifndef DEW_CLI_CAPTURE_PATH_H
+#define DEW_CLI_CAPTURE_PATH_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+
+#define CAPTURE_SUFFIX ".xplane.pb"
+
+struct capture_files {
+    char **paths; /* sorted by name; at least one; all in `run` */
+    size_t count;
+    char *run;      /* the folder that holds them */
+    char *folder;   /* the capture-NNNN folder, or NULL: a capture of plain JAX */
+    char *manifest; /* `folder`'s manifest.json, or NULL where it has none */
+};
+
+/* ERR_MISSING: nothing like a capture there. ERR_UNSUPPORTED: a file of another kind. ERR_IO. */
+must_check int capture_find(const char *path, struct capture_files *ret, struct err *e);
+
+/* The folder into which reports about these files go unless the user says otherwise:
+ * capture-NNNN/reports; DIR/reports/RUN for plain JAX's DIR/plugins/profile/RUN; else
+ * reports/NAME beside the files. Owned by the caller; NULL without memory. */
+char *capture_reports_folder(const struct capture_files *files);
+
+/* Takes an empty (zeroed) one too. */
+void capture_files_release(struct capture_files *files);
+
+#endif

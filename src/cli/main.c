@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* main - the table of commands, and what all of them share: options, help, errors, the way out. */
+#include <errno.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+
+#include "base/banned.h"
+
+#define ARGUMENTS_MAX 65536
+
+static const struct command *const commands[] = {
+    NULL,
+};
+
+void complain(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)fputs(PROGRAM_NAME ": ", stderr);
+    (void)vfprintf(stderr, format, args);
+    (void)fputc('\n', stderr);
+    va_end(args);
+}
+
+int fail(int status, const struct err *e)
+{
+    complain("%s", e->text);
+    return status;
+}
+
+/* Reading a mapped file that somebody shortens meanwhile raises this; nothing that the reader could
+ * check beforehand prevents it. */
+static void file_shrank(int number)
+{
+    (void)number;
+    static const char text[] = PROGRAM_NAME ": the file was cut short while it was being read\n";
+    (void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+    _exit(EXIT_UNREADABLE);
+}
+
+static void print_help(FILE *to)
+{
+    (void)fprintf(to, "Usage: " PROGRAM_NAME " COMMAND [OPTIONS] ...\n\n"
+                      "Reads JAX profiler captures (*.xplane.pb).\n\nCommands:\n");
+    for (size_t i = 0; commands[i]; i++)
+        (void)fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->one_line);
+    (void)fprintf(to, "\n'" PROGRAM_NAME " COMMAND --help' explains one; '" PROGRAM_NAME
+                      " --version' prints the version.\n");
+}
+
+static const struct command *find_command(const char *name)
+{
+    for (size_t i = 0; commands[i]; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+static int unknown_command(const char *name)
+{
+    complain("'%s' is not a command; '" PROGRAM_NAME " --help' lists them", name);
+    return EXIT_USAGE;
+}
+
+static void cleanup_popt(poptContext *context)
+{
+    if (*context)
+        (void)poptFreeContext(*context);
+}
+
+static int help_asked;
+
+static const struct poptOption help_option[] = {
+    {"help", 'h', POPT_ARG_NONE, &help_asked, 0, "Show this help", NULL},
+    POPT_TABLEEND,
+};
+
+/* popt's own --help would exit from inside the library, without a look at what stdout says. */
+static int command_help(const struct command *command, poptContext context)
+{
+    (void)printf("Usage: " PROGRAM_NAME " %s [OPTIONS]%s%s\n\n%s\n", command->name,
+                 command->arguments ? " " : "", command->arguments ? command->arguments : "",
+                 command->help ? command->help : command->one_line);
+    (void)fputc('\n', stdout);
+    poptPrintHelp(context, stdout, 0);
+    return EXIT_DONE;
+}
+
+static int wrong_arguments(const struct command *command)
+{
+    complain("usage: " PROGRAM_NAME " %s [OPTIONS] %s ('" PROGRAM_NAME " %s --help' explains it)",
+             command->name, command->arguments ? command->arguments : "", command->name);
+    return EXIT_USAGE;
+}
+
+static int run_command(const struct command *command, int argc, const char **argv)
+{
+    static const struct poptOption none[] = {POPT_TABLEEND};
+    /* popt takes tables as void * that it does not write to. */
+    const struct poptOption options[] = {
+        {NULL, 0, POPT_ARG_INCLUDE_TABLE,
+         (void *)(uintptr_t)(command->options ? command->options : none), 0, "Options:", NULL},
+        {NULL, 0, POPT_ARG_INCLUDE_TABLE, (void *)(uintptr_t)help_option, 0, "Help:", NULL},
+        POPT_TABLEEND,
+    };
+    unsigned flags = command->options_first ? POPT_CONTEXT_POSIXMEHARDER : 0;
+    CLEANUP(cleanup_popt)
+    poptContext context = poptGetContext(PROGRAM_NAME, argc, argv, options, flags);
+    if (!context) {
+        complain("out of memory");
+        return EXIT_FAILED;
+    }
+    int code;
+    while ((code = poptGetNextOpt(context)) > 0)
+        continue;
+    if (code < -1) {
+        complain("%s: %s ('" PROGRAM_NAME " %s --help' lists the options)",
+                 poptBadOption(context, POPT_BADOPTION_NOALIAS), poptStrerror(code), command->name);
+        return EXIT_USAGE;
+    }
+    if (help_asked)
+        return command_help(command, context);
+    static const char *nothing[] = {NULL};
+    const char **arguments = poptGetArgs(context);
+    if (!arguments)
+        arguments = nothing;
+    int count = 0;
+    while (arguments[count] && count < ARGUMENTS_MAX)
+        count++;
+    if (count < command->min_arguments ||
+        (command->max_arguments != ARGUMENTS_ANY && count > command->max_arguments))
+        return wrong_arguments(command);
+    return command->run(arguments);
+}
+
+static int dispatch(int argc, const char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : NULL;
+    if (!name) {
+        print_help(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(name, "--version") == 0) {
+        (void)puts(PROGRAM_NAME " " DEW_VERSION);
+        return EXIT_DONE;
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+        print_help(stdout);
+        return EXIT_DONE;
+    }
+    const struct command *command = find_command(name);
+    return command ? run_command(command, argc - 1, argv + 1) : unknown_command(name);
+}
+
+int main(int argc, char **argv)
+{
+    /* For the width of characters in tables only: numbers are written the same way everywhere. */
+    (void)setlocale(LC_CTYPE, "");
+    const struct sigaction shrank = {.sa_handler = file_shrank};
+    (void)sigaction(SIGBUS, &shrank, NULL);
+    int status = dispatch(argc, (const char **)argv);
+    /* A full disk is often noticed no earlier than here. */
+    int flushed = fflush(stdout);
+    int number = errno;
+    if (flushed != 0 || ferror(stdout)) {
+        complain("cannot write the output: %s", flushed != 0 ? strerror(number) : "write error");
+        return EXIT_FAILED;
+    }
+    return status;
+}
