@@ -354,6 +354,11 @@ char *capture_reports_folder(const struct capture_files *files)
     return stem ? path_join(all, stem) : NULL;
 }
 
+char *capture_logdir(const struct capture_files *files)
+{
+    return above_plugins(files->run);
+}
+
 void capture_files_release(struct capture_files *files)
 {
     for (size_t i = 0; i < files->count; i++)

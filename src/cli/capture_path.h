@@ -31,6 +31,11 @@ must_check int capture_find(const char *path, struct capture_files *ret, struct 
  * reports/NAME beside the files. Owned by the caller; NULL without memory. */
 char *capture_reports_folder(const struct capture_files *files);
 
+/* The folder to give to `xprof --logdir` to see these files, owned by the caller; NULL where they
+ * do not lie in a plugins/profile/RUN, without which xprof does not find them, or without memory.
+ */
+char *capture_logdir(const struct capture_files *files);
+
 /* Takes an empty (zeroed) one too. */
 void capture_files_release(struct capture_files *files);
 

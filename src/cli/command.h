@@ -43,6 +43,8 @@ struct command {
     int (*run)(const char *const *arguments);
 };
 
+extern const struct command command_report;
+
 /* Prints "dew-profile: ..." to stderr. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -16,6 +16,7 @@
 #define ARGUMENTS_MAX 65536
 
 static const struct command *const commands[] = {
+    &command_report,
     NULL,
 };
 

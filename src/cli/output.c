@@ -155,7 +155,7 @@ int output_json(FILE *file, json_t *json, struct err *e)
 {
     if (!json)
         return err_nomem(e);
-    int result = json_dumpf(json, file, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
+    int result = json_dumpf(json, file, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
     json_decref(json);
     (void)fputc('\n', file);
     /* What goes wrong with the file itself is reported when it is flushed (main.c). */

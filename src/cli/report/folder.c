@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* folder - making, locking and clearing it. */
+#include "cli/report/folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+#include "base/banned.h"
+
+#define INDEX_MAX ((size_t)64 << 20)
+#define LOG_MODE 0666
+#define LOG_LINE_MAX 2048
+
+static int lock(struct folder *folder, struct err *e)
+{
+    folder->lock = open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder->lock < 0)
+        return err_sys(e, errno, "cannot open the folder of reports '%s'", folder->path);
+    if (flock(folder->lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+        return 0; /* a file system without locks: then it is up to the user */
+    return err_set(e, ERR_USAGE, "reports are being made in '%s' already; wait for it to end",
+                   folder->path);
+}
+
+static int open_log(struct folder *folder, struct err *e)
+{
+    char name[64];
+    (void)snprintf(name, sizeof(name), REPORTS_LOG ".%ld.tmp", (long)getpid());
+    folder->log_path = path_join(folder->path, name);
+    if (!folder->log_path)
+        return err_nomem(e);
+    folder->log =
+        open(folder->log_path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, LOG_MODE);
+    if (folder->log >= 0)
+        return 0;
+    int number = errno;
+    free(STEAL(folder->log_path));
+    return err_sys(e, number, "cannot write reports into '%s' (name another folder with --output)",
+                   folder->path);
+}
+
+static void cleanup_folder(struct folder *folder)
+{
+    folder_release(folder);
+}
+
+int folder_open(const char *path, struct folder *ret, struct err *e)
+{
+    CLEANUP(cleanup_folder) struct folder folder = FOLDER_EMPTY;
+    folder.path = strdup(path);
+    if (!folder.path)
+        return err_nomem(e);
+    struct stat st;
+    bool there = stat(path, &st) == 0;
+    int result = dir_make_all(path, e);
+    if (result != 0)
+        return err_context(e, "reports need a folder (--output names another one)");
+    folder.made = !there;
+    result = lock(&folder, e);
+    if (result == 0)
+        result = open_log(&folder, e);
+    if (result != 0)
+        return result;
+    *ret = folder;
+    folder = (struct folder)FOLDER_EMPTY;
+    return 0;
+}
+
+static void cleanup_json(json_t **json)
+{
+    json_decref(*json);
+}
+
+/* A name of a file right here: the index is a file like any other and may say anything. */
+static bool is_own_name(const char *name)
+{
+    return name && *name && *name != '.' && !strchr(name, '/');
+}
+
+static void remove_old(const struct folder *folder)
+{
+    CLEANUP(cleanup_free) char *path = path_join(folder->path, REPORTS_INDEX);
+    CLEANUP(cleanup_free) char *text = NULL;
+    size_t size;
+    if (!path || file_read(path, INDEX_MAX, &text, &size, NULL) != 0)
+        return;
+    CLEANUP(cleanup_json) json_t *index = json_loadb(text, size, 0, NULL);
+    size_t i;
+    json_t *entry;
+    json_array_foreach(json_object_get(index, "reports"), i, entry)
+    {
+        const char *name = json_string_value(json_object_get(entry, "file"));
+        if (is_own_name(name))
+            (void)unlinkat(folder->lock, name, 0);
+    }
+    (void)unlinkat(folder->lock, REPORTS_INDEX, 0);
+}
+
+int folder_commit(struct folder *folder, struct err *e)
+{
+    remove_old(folder);
+    CLEANUP(cleanup_free) char *path = path_join(folder->path, REPORTS_LOG);
+    if (!path)
+        return err_nomem(e);
+    if (rename(folder->log_path, path) != 0)
+        return err_sys(e, errno, "cannot write '%s'", path);
+    folder->committed = true;
+    return 0;
+}
+
+static void cleanup_closedir(DIR **folder)
+{
+    if (*folder)
+        (void)closedir(*folder);
+}
+
+void folder_tidy(const struct folder *folder, const char *file, pid_t worker)
+{
+    char prefix[320];
+    (void)snprintf(prefix, sizeof(prefix), "%s.%ld.", file, (long)worker);
+    CLEANUP(cleanup_closedir) DIR *open = opendir(folder->path);
+    if (!open)
+        return;
+    for (struct dirent *entry; (entry = readdir(open)) != NULL;) {
+        struct view name = view_text(entry->d_name);
+        if (view_starts(name, prefix) && view_ends(name, ".tmp"))
+            (void)unlinkat(folder->lock, entry->d_name, 0);
+    }
+}
+
+void folder_log(const struct folder *folder, const char *format, ...)
+{
+    char line[LOG_LINE_MAX];
+    va_list args;
+    va_start(args, format);
+    int used = vsnprintf(line, sizeof(line) - 1, format, args);
+    va_end(args);
+    if (used < 0)
+        return;
+    size_t size = (size_t)used < sizeof(line) - 1 ? (size_t)used : sizeof(line) - 2;
+    line[size++] = '\n';
+    /* A log that cannot be written must not fail what it is about. */
+    (void)!write(folder->log, line, size);
+}
+
+void folder_release(struct folder *folder)
+{
+    if (folder->log_path && !folder->committed)
+        (void)unlink(folder->log_path);
+    if (folder->made && !folder->committed)
+        (void)rmdir(folder->path);
+    if (folder->log >= 0)
+        (void)close(folder->log);
+    if (folder->lock >= 0)
+        (void)close(folder->lock);
+    free(folder->log_path);
+    free(folder->path);
+    *folder = (struct folder)FOLDER_EMPTY;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* index - reports.json: what was made of a capture, and what became of the rest.
+ *
+ * Replaced as a whole each time, so that a reader sees the old or the new one. Schema 1; keys may
+ * be added, none renamed. */
+#ifndef DEW_CLI_REPORT_INDEX_H
+#define DEW_CLI_REPORT_INDEX_H
+
+#include <jansson.h>
+
+#include "cli/capture_path.h"
+#include "cli/report/plan.h"
+
+struct index_source {
+    const char *library;
+    const char *version; /* or NULL */
+    const struct capture_files *files;
+};
+
+/* `state`: "running", "done" or "interrupted". Reports that are not finished are left out. A new
+ * reference, NULL without memory. */
+json_t *index_json(const struct plan *plan, const struct index_source *source, const char *state);
+
+must_check int index_write(const struct plan *plan, const struct index_source *source,
+                           const char *state, const char *folder, struct err *e);
+
+#endif
