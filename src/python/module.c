@@ -69,17 +69,6 @@ static PyObject *module_active(PyObject *module, PyObject *Py_UNUSED(none))
     return profiler_active(state_of_module(module));
 }
 
-PyDoc_STRVAR(region_doc,
-             "region(name)\n--\n\n"
-             "A context manager that names a span of the running capture.\n\n"
-             "Without a capture it does nothing, at next to no cost. Inside a function that "
-             "jax.jit\ntraces it is recorded once, at trace time: use jax.named_scope there.");
-
-static PyObject *module_region(PyObject *module, PyObject *name)
-{
-    return region_new(state_of_module(module), name, 0);
-}
-
 PyDoc_STRVAR(profile_doc, "profile(directory=None, *, options=None)\n--\n\n"
                           "Profiler(directory, options=options): configures, starts nothing.");
 
@@ -92,7 +81,6 @@ static PyMethodDef module_methods[] = {
     {"require_profile_support", module_require, METH_NOARGS, require_doc},
     {"capture_options", module_options, METH_NOARGS, options_doc},
     {"active_profile", module_active, METH_NOARGS, active_doc},
-    {"region", module_region, METH_O, region_doc},
     {"profile", (PyCFunction)(void (*)(void))module_profile, METH_VARARGS | METH_KEYWORDS,
      profile_doc},
     {NULL},
@@ -126,6 +114,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->active);
     Py_VISIT(state->converter);
     Py_VISIT(state->exit_hook);
+    Py_VISIT(state->regions);
     return 0;
 }
 
@@ -136,6 +125,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->active);
     Py_CLEAR(state->converter);
     Py_CLEAR(state->exit_hook);
+    Py_CLEAR(state->regions);
     return 0;
 }
 

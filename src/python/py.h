@@ -14,6 +14,17 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 
+/* The headers of 3.12 return the constants without a new reference, since they are immortal there,
+ * even when compiling for 3.11, where they are not. */
+#undef Py_RETURN_NONE
+#undef Py_RETURN_TRUE
+#undef Py_RETURN_FALSE
+#undef Py_RETURN_NOTIMPLEMENTED
+#define Py_RETURN_NONE return Py_NewRef(Py_None)
+#define Py_RETURN_TRUE return Py_NewRef(Py_True)
+#define Py_RETURN_FALSE return Py_NewRef(Py_False)
+#define Py_RETURN_NOTIMPLEMENTED return Py_NewRef(Py_NotImplemented)
+
 static inline void cleanup_py(PyObject **object)
 {
     Py_CLEAR(*object);

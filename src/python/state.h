@@ -15,6 +15,7 @@ struct module_state {
     PyObject *active;    /* the Profiler whose capture runs, or NULL; see profiler_active() */
     PyObject *converter; /* the _Converter that the last start found, or NULL */
     PyObject *exit_hook; /* what atexit calls, or NULL before the first start */
+    PyObject *regions;   /* what region() is bound to: a struct region_hub */
 };
 
 /* The state of the module that `type` or one of its bases was made by. */
