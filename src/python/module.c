@@ -111,6 +111,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
 {
     struct module_state *state = state_of_module(module);
     Py_VISIT(state->profiler_type);
+    Py_VISIT(state->converter_type);
     Py_VISIT(state->active);
     Py_VISIT(state->converter);
     Py_VISIT(state->exit_hook);
@@ -122,6 +123,7 @@ static int module_clear(PyObject *module)
 {
     struct module_state *state = state_of_module(module);
     Py_CLEAR(state->profiler_type);
+    Py_CLEAR(state->converter_type);
     Py_CLEAR(state->active);
     Py_CLEAR(state->converter);
     Py_CLEAR(state->exit_hook);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* state - what one copy of the module owns: its types and the objects it keeps.
  *
- * Every field is an owned reference, NULL until made. module.c's traverse and clear list the same
+ * Every field but `module` is an owned reference, NULL until made. module.c's traverse and clear list the same
  * fields in the same order. What belongs to the process and not to the module is in owner.h. */
 #ifndef DEW_PYTHON_STATE_H
 #define DEW_PYTHON_STATE_H
@@ -11,9 +11,11 @@
 #include "python/py.h"
 
 struct module_state {
+    PyObject *module; /* borrowed: the module owns this state */
     PyTypeObject *profiler_type;
+    PyObject *converter_type;
     PyObject *active;    /* the Profiler whose capture runs, or NULL; see profiler_active() */
-    PyObject *converter; /* the _Converter that the last start found, or NULL */
+    PyObject *converter; /* the _Converter, once it was found, or NULL */
     PyObject *exit_hook; /* what atexit calls, or NULL before the first start */
     PyObject *regions;   /* what region() is bound to: a struct region_hub */
 };
