@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* devices - interval arithmetic on clipped positions; no event is kept. */
+#include "trace/devices.h"
+
+#include <stdlib.h>
+
+#include "base/banned.h"
+
+static int64_t clip(const struct devices *devices, int64_t position)
+{
+    return position < devices->window_start ? devices->window_start
+           : position > devices->window_end ? devices->window_end
+                                            : position;
+}
+
+static int regions_reserve(struct device *device, uint32_t n, struct err *e)
+{
+    if (n <= device->regions_room)
+        return 0;
+    uint32_t room = device->regions_room ? device->regions_room : 8;
+    while (room < n)
+        room *= 2;
+    uint64_t **arrays[] = {&device->idle_by_region, &device->busy_by_region};
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t *grown = realloc(*arrays[i], room * sizeof(*grown));
+        if (!grown)
+            return err_nomem(e);
+        memset(grown + device->regions_room, 0, (room - device->regions_room) * sizeof(*grown));
+        *arrays[i] = grown;
+    }
+    device->regions_room = room;
+    return 0;
+}
+
+int devices_init(struct devices *devices, int64_t window_start, int64_t window_end, size_t n_strip,
+                 struct err *e)
+{
+    *devices = (struct devices){
+        .window_start = window_start, .window_end = window_end, .n_strip = n_strip, .room = 4};
+    devices->all = calloc(devices->room, sizeof(*devices->all));
+    if (!devices->all)
+        return err_nomem(e);
+    struct span from = {.until = window_start};
+    devices->all[0] = (struct device){
+        .busy = from, .collective = from, .compute = from, .either = from, .mark = window_start};
+    return regions_reserve(&devices->all[0], 1, e);
+}
+
+int devices_add(struct devices *devices, const char *name, int64_t ordinal, uint32_t *ret_index,
+                struct err *e)
+{
+    if (devices->count == DEVICES_MAX)
+        return err_set(e, ERR_LIMIT, "the capture has more than %d devices", DEVICES_MAX);
+    if (devices->count + 1 == devices->room) {
+        struct device *grown = realloc(devices->all, 2 * devices->room * sizeof(*grown));
+        if (!grown)
+            return err_nomem(e);
+        devices->all = grown;
+        devices->room *= 2;
+    }
+    const struct device *blank = &devices->all[0];
+    struct device *device = &devices->all[1 + devices->count];
+    *device = *blank;
+    device->idle_by_region = device->busy_by_region = NULL;
+    device->regions_room = 0;
+    device->ordinal = ordinal;
+    (void)snprintf(device->name, sizeof(device->name), "%s", name);
+    devices->count++; /* from here on devices_release() frees its arrays */
+    int r = regions_reserve(device, blank->regions_room, e);
+    if (r < 0)
+        return r;
+    memcpy(device->idle_by_region, blank->idle_by_region,
+           blank->regions_room * sizeof(*device->idle_by_region));
+    if (devices->n_strip) {
+        device->strip = calloc(devices->n_strip, sizeof(*device->strip));
+        if (!device->strip)
+            return err_nomem(e);
+    }
+    *ret_index = devices->count - 1;
+    return 0;
+}
+
+int devices_advance(struct devices *devices, int64_t now, uint32_t region, struct err *e)
+{
+    now = clip(devices, now);
+    uint32_t slot = region == SUMMARY_NO_REGION ? 0 : region + 1;
+    for (uint32_t i = 0; i <= devices->count; i++) {
+        struct device *device = &devices->all[i];
+        if (now <= device->mark)
+            continue;
+        int r = regions_reserve(device, slot + 1, e);
+        if (r < 0)
+            return r;
+        int64_t from = device->busy.until > device->mark ? device->busy.until : device->mark;
+        uint64_t idle = from < now ? (uint64_t)(now - from) : 0;
+        device->idle_by_region[slot] += idle;
+        device->busy_by_region[slot] += (uint64_t)(now - device->mark) - idle;
+        device->idle_ps += idle;
+        device->mark = now;
+    }
+    return 0;
+}
+
+uint64_t devices_busy_until(const struct devices *devices, int64_t now)
+{
+    now = clip(devices, now);
+    uint64_t sum = 0;
+    for (uint32_t i = 1; i <= devices->count; i++) {
+        const struct device *device = &devices->all[i];
+        sum += device->busy.covered;
+        if (device->busy.until > now)
+            sum -= (uint64_t)(device->busy.until - now);
+    }
+    return sum;
+}
+
+bool devices_gap(const struct devices *devices, uint32_t index, int64_t start, int64_t *ret_from)
+{
+    const struct device *device = &devices->all[1 + index];
+    if (start >= devices->window_end || start <= device->busy.until)
+        return false;
+    *ret_from = device->busy.until;
+    return true;
+}
+
+/* Bucket i covers the positions from n i / window up, exactly, so that buckets add up to busy. */
+static void strip_add(const struct devices *devices, struct device *device, int64_t from,
+                      int64_t to)
+{
+    __extension__ typedef unsigned __int128 wide;
+    uint64_t window = (uint64_t)(devices->window_end - devices->window_start);
+    uint64_t n = devices->n_strip, at = (uint64_t)(from - devices->window_start);
+    uint64_t end = (uint64_t)(to - devices->window_start);
+    while (at < end) {
+        uint64_t bucket = (uint64_t)((wide)at * n / window);
+        uint64_t edge = (uint64_t)(((wide)(bucket + 1) * window + n - 1) / n);
+        uint64_t stop = edge < end ? edge : end;
+        device->strip[bucket] += stop - at;
+        at = stop;
+    }
+}
+
+int devices_op(struct devices *devices, uint32_t index, int64_t start, int64_t end, uint32_t region,
+               struct err *e)
+{
+    struct device *device = &devices->all[1 + index];
+    if (start >= devices->window_end || end < devices->window_start)
+        return 0;
+    start = clip(devices, start);
+    end = clip(devices, end);
+    if (start > device->busy.until) {
+        int r = devices_advance(devices, start, region, e);
+        if (r < 0)
+            return r;
+    }
+    device->has_op = true;
+    uint64_t added = span_add(&device->busy, start, end);
+    if (added && device->strip)
+        strip_add(devices, device, end - (int64_t)added, end);
+    return 0;
+}
+
+int devices_finish(struct devices *devices, uint32_t region, struct err *e)
+{
+    int r = devices_advance(devices, devices->window_end, region, e);
+    if (r < 0)
+        return r;
+    for (uint32_t i = 1; i <= devices->count; i++) {
+        struct device *device = &devices->all[i];
+        if (device->busy.until < devices->window_end)
+            device->cause[IDLE_EDGE] += (uint64_t)(devices->window_end - device->busy.until);
+    }
+    return 0;
+}
+
+void devices_release(struct devices *devices)
+{
+    for (uint32_t i = 0; devices->all && i <= devices->count; i++) {
+        free(devices->all[i].idle_by_region);
+        free(devices->all[i].busy_by_region);
+        free(devices->all[i].strip);
+    }
+    free(devices->all);
+    *devices = (struct devices){0};
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* links - rings, with hash chains over them. */
+#include "trace/links.h"
+
+#include <stdlib.h>
+
+#include "base/banned.h"
+
+#define HEADS LINKS_EXECUTIONS_MAX
+#define NO_SLOT UINT32_MAX
+
+struct map_slot {
+    uint64_t id, value;
+    uint32_t next;
+    bool used;
+};
+
+struct links_map {
+    struct map_slot slots[LINKS_IDS_MAX];
+    uint32_t heads[LINKS_IDS_MAX];
+    uint32_t cursor;
+};
+
+static uint32_t mix(uint64_t x)
+{
+    x ^= x >> 33;
+    x *= UINT64_C(0xff51afd7ed558ccd);
+    x ^= x >> 33;
+    return (uint32_t)x;
+}
+
+static uint32_t *map_link(struct links_map *map, uint64_t id)
+{
+    uint32_t *link = &map->heads[mix(id) % LINKS_IDS_MAX];
+    while (*link != NO_SLOT && map->slots[*link].id != id)
+        link = &map->slots[*link].next;
+    return link;
+}
+
+static void map_remove(struct links_map *map, uint64_t id)
+{
+    uint32_t *link = map_link(map, id);
+    if (*link != NO_SLOT) {
+        map->slots[*link].used = false;
+        *link = map->slots[*link].next;
+    }
+}
+
+static void map_put(struct links_map *map, uint64_t id, uint64_t value)
+{
+    map_remove(map, id);
+    struct map_slot *slot = &map->slots[map->cursor];
+    if (slot->used)
+        map_remove(map, slot->id);
+    uint32_t *head = &map->heads[mix(id) % LINKS_IDS_MAX];
+    *slot = (struct map_slot){.id = id, .value = value, .next = *head, .used = true};
+    *head = map->cursor;
+    map->cursor = (map->cursor + 1) % LINKS_IDS_MAX;
+}
+
+static uint64_t map_get(struct links_map *map, uint64_t id)
+{
+    uint32_t at = *map_link(map, id);
+    return at == NO_SLOT ? LINKS_NONE : map->slots[at].value;
+}
+
+/* Zero pages that are never touched cost nothing, so a small capture pays for little of this. The
+ * heads are the exception: they are set. */
+static struct links_map *map_new(void)
+{
+    struct links_map *map = calloc(1, sizeof(*map));
+    if (map)
+        memset(map->heads, 0xff, sizeof(map->heads));
+    return map;
+}
+
+int links_init(struct links *links, struct err *e)
+{
+    *links = (struct links){.first_launch = INT64_MAX, .last_claimed_launch = INT64_MIN};
+    links->launches = calloc(LINKS_LAUNCHES_MAX, sizeof(*links->launches));
+    links->executions = calloc(LINKS_EXECUTIONS_MAX, sizeof(*links->executions));
+    links->execution_heads = malloc(HEADS * sizeof(*links->execution_heads));
+    links->hops = map_new();
+    links->runs = map_new();
+    links->calls = map_new();
+    if (!links->launches || !links->executions || !links->execution_heads || !links->hops ||
+        !links->runs || !links->calls)
+        return err_nomem(e);
+    memset(links->execution_heads, 0xff, HEADS * sizeof(*links->execution_heads));
+    return 0;
+}
+
+struct links_launch *links_launch(struct links *links, uint64_t id)
+{
+    if (id == LINKS_NONE || id >= links->n_launches || links->n_launches - id > LINKS_LAUNCHES_MAX)
+        return NULL;
+    return &links->launches[id % LINKS_LAUNCHES_MAX];
+}
+
+static int queue_of(struct links *links, uint32_t function, struct links_queue **ret_queue,
+                    struct err *e)
+{
+    uint32_t at = function == LINKS_ANY_FUNCTION ? 0 : function + 1;
+    if (at >= links->queues_room) {
+        uint32_t room = links->queues_room ? links->queues_room : 16;
+        while (room <= at)
+            room *= 2;
+        struct links_queue *grown = realloc(links->queues, room * sizeof(*grown));
+        if (!grown)
+            return err_nomem(e);
+        for (uint32_t i = links->queues_room; i < room; i++)
+            grown[i] = (struct links_queue){LINKS_NONE, LINKS_NONE};
+        links->queues = grown;
+        links->queues_room = room;
+    }
+    *ret_queue = &links->queues[at];
+    return 0;
+}
+
+int links_add_launch(struct links *links, enum links_launch_kind kind, int64_t start,
+                     uint32_t region, uint32_t function, int64_t run, uint64_t *ret_launch,
+                     struct err *e)
+{
+    struct links_queue *queue;
+    int r = queue_of(links, function, &queue, e);
+    if (r < 0)
+        return r;
+    uint64_t id = links->n_launches++;
+    const struct links_launch *old = &links->launches[id % LINKS_LAUNCHES_MAX];
+    if (id >= LINKS_LAUNCHES_MAX) { /* pushed out of the ring: the oldest, so first if queued */
+        struct links_queue *its =
+            &links->queues[old->function == LINKS_ANY_FUNCTION ? 0 : old->function + 1];
+        if (its->first == old->id)
+            its->first = old->next;
+    }
+    links->launches[id % LINKS_LAUNCHES_MAX] =
+        (struct links_launch){.id = id,
+                              .start = start,
+                              .region = region,
+                              .function = function,
+                              .next = LINKS_NONE,
+                              .apart = kind != LAUNCH_QUEUED};
+    if (start < links->first_launch)
+        links->first_launch = start;
+    if (kind == LAUNCH_RUN) {
+        map_put(links->runs, (uint64_t)run, id);
+    } else if (kind == LAUNCH_QUEUED) {
+        struct links_launch *last = links_launch(links, queue->last);
+        if (last && queue->first != LINKS_NONE)
+            last->next = id;
+        else
+            queue->first = id;
+        queue->last = id;
+    }
+    *ret_launch = id;
+    return 0;
+}
+
+bool links_knows_run(struct links *links, int64_t run)
+{
+    return links_launch(links, map_get(links->runs, (uint64_t)run)) != NULL;
+}
+
+void links_add_hop(struct links *links, uint64_t id, uint64_t launch)
+{
+    map_put(links->hops, id, launch);
+}
+
+uint64_t links_take_hop(struct links *links, uint64_t id)
+{
+    uint64_t launch = map_get(links->hops, id);
+    if (launch != LINKS_NONE)
+        map_remove(links->hops, id);
+    return launch;
+}
+
+void links_add_call(struct links *links, uint64_t correlation, uint64_t launch)
+{
+    map_put(links->calls, correlation, launch);
+}
+
+const struct links_launch *links_call(struct links *links, uint64_t correlation)
+{
+    return links_launch(links, map_get(links->calls, correlation));
+}
+
+void links_claim(struct links *links, struct links_launch *launch)
+{
+    if (!launch->claimed)
+        links->claimed++;
+    launch->claimed = true;
+    if (launch->start > links->last_claimed_launch) {
+        links->last_claimed_launch = launch->start;
+        links->late = links->n_launches - 1 - launch->id;
+    }
+}
+
+/* The oldest launch in the function's queue that has no execution yet; what was claimed meanwhile
+ * leaves the queue. */
+static struct links_launch *oldest_unclaimed(struct links *links, uint32_t function)
+{
+    uint32_t at = function == LINKS_ANY_FUNCTION ? 0 : function + 1;
+    if (at >= links->queues_room)
+        return NULL;
+    struct links_queue *queue = &links->queues[at];
+    struct links_launch *launch;
+    while ((launch = links_launch(links, queue->first))) {
+        if (!launch->claimed)
+            return launch;
+        queue->first = launch->next;
+    }
+    queue->first = queue->last = LINKS_NONE;
+    return NULL;
+}
+
+static struct links_launch *queued_launch(struct links *links, uint32_t function)
+{
+    struct links_launch *launch = NULL;
+    if (function != LINKS_ANY_FUNCTION)
+        launch = oldest_unclaimed(links, function);
+    return launch ? launch : oldest_unclaimed(links, LINKS_ANY_FUNCTION);
+}
+
+static bool names_agree(const struct links_launch *launch, uint32_t function)
+{
+    return launch->function == LINKS_ANY_FUNCTION || function == LINKS_ANY_FUNCTION ||
+           launch->function == function;
+}
+
+static struct links_launch *match(struct links *links, int64_t run, uint64_t candidate,
+                                  uint32_t function, enum links_how *ret_how)
+{
+    struct links_launch *launch = links_launch(links, map_get(links->runs, (uint64_t)run));
+    *ret_how = LINKED_BY_IDS;
+    if (launch)
+        return launch;
+    struct links_launch *by_hops = links_launch(links, candidate);
+    if (by_hops && !by_hops->apart && !by_hops->claimed && names_agree(by_hops, function))
+        return by_hops;
+    launch = queued_launch(links, function);
+    *ret_how = launch ? LINKED_BY_ORDER : LINKED_NOT;
+    return launch;
+}
+
+int links_execution(struct links *links, int64_t run, uint32_t device, int64_t start,
+                    uint64_t candidate, uint32_t function,
+                    const struct links_execution **ret_execution, bool *ret_first, struct err *e)
+{
+    (void)e;
+    uint32_t *head = &links->execution_heads[mix((uint64_t)run * 31 + device) % HEADS];
+    for (uint32_t at = *head; at != NO_SLOT; at = links->executions[at].hash_next) {
+        const struct links_execution *execution = &links->executions[at];
+        if (execution->run == run && execution->device == device) {
+            *ret_execution = execution;
+            *ret_first = false;
+            return 0;
+        }
+    }
+    uint32_t at = (uint32_t)(links->n_executions++ % LINKS_EXECUTIONS_MAX);
+    struct links_execution *fresh = &links->executions[at];
+    if (fresh->used) {
+        uint32_t *link =
+            &links->execution_heads[mix((uint64_t)fresh->run * 31 + fresh->device) % HEADS];
+        while (*link != at)
+            link = &links->executions[*link].hash_next;
+        *link = fresh->hash_next;
+    }
+    enum links_how how;
+    struct links_launch *launch = match(links, run, candidate, function, &how);
+    *fresh = (struct links_execution){.run = run,
+                                      .device = device,
+                                      .hash_next = *head,
+                                      .how = how,
+                                      .launch_start = launch ? launch->start : 0,
+                                      .region = launch ? launch->region : 0,
+                                      .used = true};
+    *head = at;
+    if (launch)
+        links_claim(links, launch);
+    links->linked += how == LINKED_BY_IDS;
+    links->ordered += how == LINKED_BY_ORDER;
+    links->unmatched += how == LINKED_NOT;
+    links->early += how == LINKED_NOT && start < links->first_launch;
+    *ret_execution = fresh;
+    *ret_first = true;
+    return 0;
+}
+
+void links_release(struct links *links)
+{
+    free(links->launches);
+    free(links->queues);
+    free(links->executions);
+    free(links->execution_heads);
+    free(links->hops);
+    free(links->runs);
+    free(links->calls);
+    *links = (struct links){0};
+}

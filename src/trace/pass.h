@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pass - the state of one reading of a capture, and what the platform layouts share.
+ *
+ * summary.c opens the planes and feeds every event, in order of time, to the layout that its line
+ * belongs to: layout_cpu.c for the host's lines (and ops on them), layout_gpu.c and layout_tpu.c
+ * for device planes. A layout turns an event into an op of a device with its launch, and calls
+ * pass_op(). Nothing in here outlives summary_run(). */
+#ifndef DEW_TRACE_PASS_H
+#define DEW_TRACE_PASS_H
+
+#include "trace/devices.h"
+#include "trace/links.h"
+#include "trace/names.h"
+#include "trace/ops.h"
+#include "trace/regions.h"
+#include "trace/steps.h"
+#include "trace/timeline.h"
+#include "xplane/merge.h"
+#include "xplane/space.h"
+
+enum stat_kind {
+    STAT_UNKNOWN,
+    STAT_PRODUCER,    /* _p */
+    STAT_CONSUMER,    /* _c */
+    STAT_RUN,         /* run_id */
+    STAT_DEVICE,      /* device_ordinal */
+    STAT_OP,          /* hlo_op */
+    STAT_MODULE,      /* hlo_module */
+    STAT_STEP,        /* step_num */
+    STAT_CORRELATION, /* correlation_id */
+    STAT_CATEGORY,    /* hlo_category */
+    STAT_KINDS,
+};
+
+/* The stats of one event that some layout asks for. `has` has a bit for each kind seen. */
+struct event_stats {
+    uint32_t has;
+    int64_t producer, consumer, run, device, step, correlation;
+    struct xstat op, module, category;
+};
+
+static inline bool stats_has(const struct event_stats *stats, enum stat_kind kind)
+{
+    return stats->has >> kind & 1;
+}
+
+/* What is kept of each name of a plane. */
+struct name_state {
+    bool ready;
+    uint8_t name_class;
+    bool maybe_region;
+    uint32_t region;   /* SUMMARY_NO_REGION until it is one */
+    uint32_t function; /* interned function of a call or launch */
+    uint64_t calls, total_ps;
+    /* the op of the last event with this name */
+    bool op_ready;
+    struct view op_module_bytes;
+    uint64_t op_module_ref, op_name_ref;
+    uint32_t op;
+};
+
+enum plane_role { PLANE_HOST, PLANE_GPU, PLANE_TPU, PLANE_OTHER };
+
+struct plane_state {
+    struct xplane plane;
+    enum plane_role role;
+    uint32_t device; /* of PLANE_GPU and PLANE_TPU */
+    int64_t stat_ids[STAT_KINDS];
+    uint8_t stat_table[256]; /* kind by stat id, for the small ids that nearly all are */
+    struct name_state *names;
+    /* TPU: the module that runs now */
+    struct {
+        int64_t end, run;
+        bool has_run, has;
+        uint32_t function;
+        uint32_t serial;
+        struct view name;
+    } module;
+};
+
+enum line_role { LINE_HOST, LINE_OPS, LINE_ASYNC, LINE_STEPS, LINE_MODULES };
+
+#define THREAD_CALLS_MAX 16
+#define THREAD_LAUNCHES_MAX 8
+#define THREAD_TASKS_MAX 64
+
+struct thread_open {
+    int64_t end;
+    uint32_t region;
+};
+
+/* One host thread. Arrays of fixed size drop what is outermost when they are full. */
+struct thread {
+    struct thread_open *open; /* its regions by start */
+    uint32_t n_open, open_room;
+    struct {
+        int64_t end;
+        uint32_t function;
+    } calls[THREAD_CALLS_MAX];
+    uint32_t n_calls;
+    struct {
+        int64_t end;
+        uint64_t launch;
+    } launches[THREAD_LAUNCHES_MAX];
+    uint32_t n_launches;
+    uint64_t tasks[THREAD_TASKS_MAX]; /* pool tasks that it is in: their launches */
+    uint32_t n_tasks, tasks_lost;
+    int64_t inside_until; /* what starts before is inside the runtime or the compiler */
+    int64_t compile_until;
+};
+
+struct track {
+    uint32_t plane;
+    enum line_role role;
+    uint32_t thread;
+    bool worker;
+};
+
+struct pass {
+    const struct summary_options *options;
+    struct plane_state *planes;
+    uint32_t n_planes;
+    struct xline *lines;
+    struct track *tracks;
+    uint32_t n_lines, lines_room;
+    struct thread *threads;
+    int64_t window_start, window_end;
+    int64_t scope_start, scope_end; /* events that start in here count */
+    enum summary_platform platform;
+    bool cpu_ops; /* ops stand on host lines */
+    struct devices devices;
+    struct timeline timeline;
+    struct regions regions;
+    struct links links;
+    struct ops ops;
+    struct steps steps, device_steps;
+    struct intern functions;
+    uint32_t innermost; /* region now, or SUMMARY_NO_REGION */
+    uint64_t gpu_linked;
+    uint32_t module_serial;
+    struct summary_receipt receipt;
+};
+
+/* What launched an op. */
+struct op_launch {
+    bool known;
+    bool follows; /* an earlier op of the same execution is known */
+    int64_t start;
+    uint32_t region;
+};
+
+static inline bool pass_in_scope(const struct pass *pass, int64_t start)
+{
+    return start >= pass->scope_start && start < pass->scope_end;
+}
+
+must_check int pass_op(struct pass *pass, uint32_t device, uint32_t op, const struct xevent *event,
+                       const struct op_launch *launch, struct err *e);
+
+must_check int pass_op_number(struct pass *pass, struct plane_state *plane, struct name_state *name,
+                              struct view module, struct view op, struct view category,
+                              uint32_t *ret_op, struct err *e);
+
+must_check int pass_step(struct pass *pass, struct steps *steps, struct view name, int64_t number,
+                         const struct xevent *event, struct err *e);
+
+/* The function that a module was made from: "jit_f" and "PjitFunction(f)" give the same number. */
+must_check int pass_function(struct pass *pass, struct view name, uint32_t *ret_function,
+                             struct err *e);
+
+void pass_stats(const struct plane_state *plane, const struct xline *line,
+                const struct xevent *event, struct event_stats *ret_stats);
+
+/* NULL for an event whose name the file does not hold. */
+struct name_state *pass_name(struct pass *pass, struct plane_state *plane, int64_t metadata_id);
+
+must_check int host_event(struct pass *pass, const struct track *track, const struct xline *line,
+                          const struct xevent *event, struct err *e);
+must_check int cpu_op(struct pass *pass, struct plane_state *plane, struct thread *thread,
+                      struct name_state *name, const struct xevent *event,
+                      const struct event_stats *stats, struct err *e);
+must_check int gpu_event(struct pass *pass, const struct track *track, const struct xline *line,
+                         const struct xevent *event, struct err *e);
+must_check int tpu_event(struct pass *pass, const struct track *track, const struct xline *line,
+                         const struct xevent *event, struct err *e);
+
+/* The innermost region, launch and call of a thread at a time. */
+uint32_t thread_region(struct thread *thread, int64_t now);
+uint64_t thread_origin(const struct thread *thread, int64_t now);
+
+/* receipt.c: words about what is odd, and why tables are empty. */
+must_check int receipt_words(const struct pass *pass, struct summary *summary, struct err *e);
+
+/* result.c: from the state to the result. */
+must_check int pass_result(struct pass *pass, struct summary *summary, struct err *e);
+
+#endif

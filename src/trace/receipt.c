@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* receipt - sentences about what is odd in a capture, each with its remedy. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "trace/pass.h"
+
+#include "base/banned.h"
+
+#define WARNINGS_MAX 32
+#define WARNING_TEXT_MAX 512
+
+struct words {
+    struct summary *summary;
+    bool no_memory;
+};
+
+__attribute__((format(printf, 2, 3))) static void warn(struct words *words, const char *format, ...)
+{
+    char text[WARNING_TEXT_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    struct summary *summary = words->summary;
+    if (summary->n_warnings == WARNINGS_MAX)
+        return;
+    const char *copy = arena_copy(&summary->arena, view_text(text));
+    if (!copy)
+        words->no_memory = true;
+    else
+        summary->warnings[summary->n_warnings++] = copy;
+}
+
+static void about_file(struct words *words)
+{
+    const struct summary_receipt *receipt = &words->summary->receipt;
+    if (receipt->damaged)
+        warn(words,
+             "the file is damaged at byte %" PRIu64
+             " (%s): what follows is only what is whole before it; names and planes may be missing",
+             receipt->damaged_at, receipt->damage);
+    if (!receipt->has_task_environment && !words->summary->step_range)
+        warn(words, "the capture does not say when it started and stopped (no Task Environment "
+                    "plane): the window is from the first to the last event");
+    if (receipt->lines_sorted)
+        warn(words,
+             "%" PRIu64 " line%s not in time order; sorted for this reading (%" PRIu64 " events)",
+             receipt->lines_sorted, receipt->lines_sorted == 1 ? " was" : "s were",
+             receipt->events_sorted);
+    if (receipt->events_aggregated)
+        warn(words, "%" PRIu64 " events are only counts without a time; they are left out",
+             receipt->events_aggregated);
+    if (receipt->python_tracer_events)
+        warn(words,
+             "the Python tracer was on (%" PRIu64
+             " events) and slows the program down; set ProfileOptions.python_tracer_level = 0, as "
+             "capture_options() does",
+             receipt->python_tracer_events);
+}
+
+static void about_devices(struct words *words)
+{
+    const struct summary *summary = words->summary;
+    const struct summary_receipt *receipt = &summary->receipt;
+    if (receipt->collector_empty)
+        warn(words, "there are device planes but not one op on them: the device's collector gave "
+                    "nothing; look for CUPTI, rocprofiler or TPU profiler errors in the program's "
+                    "log");
+    else if (receipt->planes_without_lines)
+        warn(words,
+             "%" PRIu64 " device plane%s no lines: nothing ran there, or its collector "
+             "failed",
+             receipt->planes_without_lines, receipt->planes_without_lines == 1 ? " has" : "s have");
+    if (summary->n_devices && !receipt->collector_empty && !summary->has_links)
+        warn(words, "the file has no links from ops to the calls that launched them: `launched` is "
+                    "device time while a region was innermost, which charges the wrong region "
+                    "where dispatch is asynchronous");
+    else if (receipt->ops_unmatched)
+        warn(words,
+             "%" PRIu64 " ops could not be traced to the call that launched them (work in flight "
+             "at the start, or links missing); no region is charged with them",
+             receipt->ops_unmatched);
+    if (receipt->compilations)
+        warn(words,
+             "%" PRIu64 " compilation%s (%.1f ms) inside the window: warm up before the capture "
+             "starts",
+             receipt->compilations, receipt->compilations == 1 ? "" : "s",
+             (double)receipt->compilation_ps / 1e9);
+}
+
+static void about_steps(struct words *words)
+{
+    const struct summary_steps *steps = &words->summary->steps;
+    if (steps->cut)
+        warn(words, "%" PRIu64 " step%s cut by an end of the window: marked, and counted with %s",
+             steps->cut, steps->cut == 1 ? " is" : "s are",
+             steps->cut == 1 ? "its whole length" : "their whole lengths");
+    if (steps->repeated)
+        warn(words,
+             "%" PRIu64 " steps repeat a number seen before; each counts as a step of its own",
+             steps->repeated);
+}
+
+static void why_empty(struct summary *summary)
+{
+    const struct summary_receipt *receipt = &summary->receipt;
+    bool unnamed = receipt->damaged;
+    if (summary->n_devices == 0)
+        summary->no_devices =
+            unnamed ? "no device op: the file is damaged before the names that would tell"
+                    : "no device op in the capture: nothing ran on a device while it was on, or "
+                      "the trace was stopped before the work was done (block_until_ready() first)";
+    if (summary->n_ops == 0)
+        summary->no_ops =
+            summary->n_devices ? "the devices' lines hold no op" : "no device op in the capture";
+    if (summary->n_regions == 0)
+        summary->no_regions =
+            unnamed ? "the names of events are missing from the damaged file"
+            : summary->regions_from[0] == '-'
+                ? "no event matches the --region pattern"
+                : "the program opened no region while the capture was on: mark parts with `with "
+                  "region(\"name\"):` or jax.profiler.TraceAnnotation(\"name\")";
+    if (summary->steps.count == 0)
+        summary->no_steps = unnamed ? "the names of events are missing from the damaged file"
+                                    : "no step marker: wrap each step in `with "
+                                      "jax.profiler.StepTraceAnnotation(\"train\", step_num=i):`";
+    if (summary->n_host_names == 0)
+        summary->no_host = unnamed ? "the names of events are missing from the damaged file"
+                                   : "the host tracer was off: set "
+                                     "ProfileOptions.host_tracer_level = 2";
+}
+
+int receipt_words(const struct pass *pass, struct summary *summary, struct err *e)
+{
+    (void)pass;
+    struct words words = {.summary = summary};
+    summary->warnings = arena_alloc(&summary->arena, WARNINGS_MAX * sizeof(*summary->warnings));
+    if (!summary->warnings)
+        return err_nomem(e);
+    why_empty(summary);
+    about_file(&words);
+    about_devices(&words);
+    about_steps(&words);
+    return words.no_memory ? err_nomem(e) : 0;
+}

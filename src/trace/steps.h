@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steps - the program's steps, with the devices' busy time in each.
+ *
+ * A step is an event with a step number. It opens with the devices' busy time up to its start and
+ * closes with that up to its end. Keeps every step up to SUMMARY_STEPS_MAX for pictures, then every
+ * second, fourth, ... one, and the slowest ones apart; totals count all. */
+#ifndef DEW_TRACE_STEPS_H
+#define DEW_TRACE_STEPS_H
+
+#include "base/intern.h"
+#include "trace/summary.h"
+
+struct step_data {
+    int64_t number;
+    uint32_t name; /* interned in `names` */
+    int64_t start, end;
+    uint64_t busy_sum; /* of all devices; while open: up to the start */
+    bool cut;
+};
+
+struct steps {
+    struct intern names;
+    struct step_data *open; /* slots; free ones are chained through `free_next` */
+    uint32_t *free_next;
+    uint32_t open_room, free_head; /* 1 + slot, 0 none */
+    struct step_data *samples;
+    uint32_t n_samples, samples_room;
+    uint64_t stride;
+    struct step_data *slowest; /* longest first, one place more than `top` */
+    uint32_t n_slowest, top;
+    struct sketch durations;
+    uint64_t count, cut, repeated, busy_sum;
+    uint64_t *seen; /* numbers with names, open addressing; stops at STEPS_SEEN_MAX */
+    uint32_t n_seen, seen_room;
+};
+
+#define STEPS_SEEN_MAX (1U << 17)
+
+must_check int steps_init(struct steps *steps, size_t top, struct err *e);
+must_check int steps_begin(struct steps *steps, struct view name, int64_t number, int64_t start,
+                           int64_t end, bool cut, uint64_t busy_sum, uint32_t *ret_slot,
+                           struct err *e);
+must_check int steps_end(struct steps *steps, uint32_t slot, uint64_t busy_sum, struct err *e);
+void steps_release(struct steps *steps);
+
+#endif
