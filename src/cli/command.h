@@ -44,6 +44,7 @@ struct command {
 };
 
 extern const struct command command_report;
+extern const struct command command_summary;
 
 /* Prints "dew-profile: ..." to stderr. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -121,7 +121,7 @@ int links_add_launch(struct links *links, enum links_launch_kind kind, int64_t s
                      uint32_t region, uint32_t function, int64_t run, uint64_t *ret_launch,
                      struct err *e)
 {
-    struct links_queue *queue;
+    struct links_queue *queue = NULL;
     int r = queue_of(links, function, &queue, e);
     if (r < 0)
         return r;

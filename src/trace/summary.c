@@ -384,7 +384,7 @@ static int settle_window(struct pass *pass, struct summary *summary,
     }
     if (!pass->options->has_step_range)
         return 0;
-    struct extent steps;
+    struct extent steps = {0};
     int r = find_steps(pass, &steps, e);
     if (r < 0)
         return r;

@@ -8,6 +8,7 @@
 #define DEW_TRACE_TIMELINE_H
 
 #include "base/err.h"
+#include "base/view.h"
 
 #define TIMELINE_NONE UINT32_MAX
 

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* summary_text - the page: what matters in words first, then the tables, then the receipt. */
+#include <inttypes.h>
+
+#include "cli/output.h"
+#include "cli/summary_write.h"
+
+#include "base/banned.h"
+
+#define IDLE_ROWS 6
+
+static const char *ps(uint64_t value, char buffer[FORMAT_MAX])
+{
+    return format_ps(value > INT64_MAX ? INT64_MAX : (int64_t)value, buffer);
+}
+
+static const char *share(uint64_t part, uint64_t whole, char buffer[FORMAT_MAX])
+{
+    return format_share((int64_t)part, (int64_t)whole, buffer);
+}
+
+static const char *count(uint64_t value, char buffer[FORMAT_MAX])
+{
+    (void)snprintf(buffer, FORMAT_MAX, "%" PRIu64, value);
+    return buffer;
+}
+
+static void heading(FILE *file, const char *title)
+{
+    (void)fprintf(file, "\n%s%s%s\n", style_begin(file, STYLE_BOLD), title, style_end(file));
+}
+
+static void why_empty(FILE *file, const char *why)
+{
+    (void)fprintf(file, "  none: %s\n", why);
+}
+
+static void and_more(FILE *file, size_t left, const char *what)
+{
+    if (left)
+        (void)fprintf(file, "  and %zu more %s (--top 0 shows all)\n", left, what);
+}
+
+static size_t shown(size_t n, size_t top)
+{
+    return top && n > top ? top : n;
+}
+
+static void print_name(FILE *file, const char *name)
+{
+    output_text(file, view_text(name));
+}
+
+static uint64_t all_idle(const struct summary *summary)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < summary->n_devices; i++)
+        sum += summary->devices[i].idle_ps;
+    return sum;
+}
+
+static const struct summary_region *most_idle_region(const struct summary *summary)
+{
+    const struct summary_region *most = NULL;
+    for (size_t i = 0; i < summary->n_regions; i++) {
+        const struct summary_region *region = &summary->regions[i];
+        if (region->idle_behind_ps && (!most || region->idle_behind_ps > most->idle_behind_ps))
+            most = region;
+    }
+    return most;
+}
+
+/* The largest share of idle time by cause, in words. */
+static const char *cause_words(const struct summary *summary)
+{
+    static const char *const words[IDLE_CAUSES] = {
+        [IDLE_HOST] = "the next work had not been launched yet",
+        [IDLE_BETWEEN] = "between ops whose work was already launched",
+        [IDLE_EDGE] = "before the first op and after the last",
+        [IDLE_UNKNOWN] = "for a reason that the file does not tell",
+    };
+    uint64_t sums[IDLE_CAUSES] = {0};
+    for (size_t i = 0; i < summary->n_devices; i++) {
+        for (int cause = 0; cause < IDLE_CAUSES; cause++)
+            sums[cause] += summary->devices[i].idle_by_cause[cause];
+    }
+    int most = 0;
+    for (int cause = 1; cause < IDLE_CAUSES; cause++)
+        most = sums[cause] > sums[most] ? cause : most;
+    return words[most];
+}
+
+static void headline(FILE *file, const struct summary *summary)
+{
+    char a[FORMAT_MAX], b[FORMAT_MAX];
+    (void)fputs(style_begin(file, STYLE_BOLD), file);
+    if (summary->n_devices == 0) {
+        (void)fputs("No device work is in this capture.", file);
+    } else {
+        uint64_t idle = all_idle(summary), window = summary->window_ps * summary->n_devices;
+        const struct summary_region *most = most_idle_region(summary);
+        (void)fprintf(file, "The device%s waited %s of the time", summary->n_devices > 1 ? "s" : "",
+                      share(idle, window, a));
+        if (most && idle) {
+            (void)fprintf(file, ", %s of that behind ", share(most->idle_behind_ps, idle, b));
+            print_name(file, most->name);
+        }
+        (void)fputc('.', file);
+    }
+    (void)fprintf(file, "%s\n", style_end(file));
+    if (summary->n_devices && all_idle(summary))
+        (void)fprintf(file, "Mostly it waited %s.\n",
+                      cause_words(summary)[0] == 't'
+                          ? "because the next work had not been launched yet"
+                          : cause_words(summary));
+    if (summary->steps.count)
+        (void)fprintf(file, "%" PRIu64 " steps, median %s, slowest %s.\n", summary->steps.count,
+                      ps(summary->steps.durations.p50_ps, a),
+                      ps(summary->steps.durations.max_ps, b));
+    (void)fputs(style_begin(file, STYLE_FAINT), file);
+    (void)fprintf(file, "%s window, %s, %" PRIu64 " events, ", ps(summary->window_ps, a),
+                  summary->platform == PLATFORM_NONE ? "no platform"
+                                                     : summary_platform_name(summary->platform),
+                  summary->events);
+    print_name(file, summary->file);
+    (void)fprintf(file, "%s\n", style_end(file));
+}
+
+static int print_devices(FILE *file, const struct summary *summary, struct err *e)
+{
+    static const struct table_column columns[] = {
+        {"device", false, false}, {"busy", true, false},         {"", true, false},
+        {"idle", true, false},    {"not launched", true, false}, {"between", true, false},
+        {"edge", true, false},    {"unknown", true, false},      {"ops", true, false}};
+    heading(file, "Devices");
+    if (!summary->n_devices) {
+        why_empty(file, summary->no_devices);
+        return 0;
+    }
+    CLEANUP(table_free) struct table *table = table_new(columns, 9);
+    for (size_t i = 0; i < summary->n_devices; i++) {
+        const struct summary_device *d = &summary->devices[i];
+        char text[8][FORMAT_MAX];
+        table_row(table, (const char *const[]){
+                             d->name, ps(d->busy_ps, text[0]),
+                             share(d->busy_ps, summary->window_ps, text[1]),
+                             ps(d->idle_ps, text[2]), ps(d->idle_by_cause[IDLE_HOST], text[3]),
+                             ps(d->idle_by_cause[IDLE_BETWEEN], text[4]),
+                             ps(d->idle_by_cause[IDLE_EDGE], text[5]),
+                             ps(d->idle_by_cause[IDLE_UNKNOWN], text[6]), count(d->ops, text[7])});
+    }
+    return table_print(table, file, e);
+}
+
+static int print_regions(FILE *file, const struct summary *summary, size_t top, struct err *e)
+{
+    static const struct table_column columns[] = {
+        {"region", false, true},   {"calls", true, false}, {"total", true, false},
+        {"share", true, false},    {"mean", true, false},  {"p50", true, false},
+        {"p90", true, false},      {"p99", true, false},   {"max", true, false},
+        {"launched", true, false}, {"ops", true, false},   {"idle behind", true, false}};
+    heading(file, "Regions");
+    if (!summary->n_regions) {
+        why_empty(file, summary->no_regions);
+        return 0;
+    }
+    CLEANUP(table_free) struct table *table = table_new(columns, 12);
+    size_t n = shown(summary->n_regions, top);
+    for (size_t i = 0; i < n; i++) {
+        const struct summary_region *r = &summary->regions[i];
+        const struct summary_spread *s = &r->calls;
+        char text[11][FORMAT_MAX];
+        table_row(table,
+                  (const char *const[]){
+                      r->name, count(s->count, text[0]), ps(s->total_ps, text[1]),
+                      share(s->total_ps, summary->window_ps, text[2]), ps(s->mean_ps, text[3]),
+                      ps(s->p50_ps, text[4]), ps(s->p90_ps, text[5]), ps(s->p99_ps, text[6]),
+                      ps(s->max_ps, text[7]), ps(r->launched_ps, text[8]),
+                      count(r->launched_ops, text[9]), ps(r->idle_behind_ps, text[10])});
+    }
+    int code = table_print(table, file, e);
+    and_more(file, summary->n_regions - n, "regions");
+    if (summary->n_devices && !summary->has_links)
+        (void)fputs("  launched: by overlap in time, for want of links in the file\n", file);
+    return code;
+}
+
+static int print_idle(FILE *file, const struct summary *summary, struct err *e)
+{
+    static const struct table_column columns[] = {
+        {"idle behind", false, true}, {"time", true, false}, {"share of idle", true, false}};
+    uint64_t idle = all_idle(summary), none = idle;
+    if (!idle || !summary->n_regions)
+        return 0;
+    heading(file, "Idle time");
+    CLEANUP(table_free) struct table *table = table_new(columns, 3);
+    char a[FORMAT_MAX], b[FORMAT_MAX];
+    uint64_t below = UINT64_MAX;
+    for (size_t i = 0; i < summary->n_regions; i++)
+        none -= summary->regions[i].idle_behind_ps;
+    /* regions are in order of their own time, so each row is the largest below the last */
+    size_t rows = 0, at = summary->n_regions;
+    while (rows < IDLE_ROWS) {
+        const struct summary_region *next = NULL;
+        size_t next_at = 0;
+        for (size_t i = 0; i < summary->n_regions; i++) {
+            const struct summary_region *r = &summary->regions[i];
+            bool after = r->idle_behind_ps < below || (r->idle_behind_ps == below && i > at);
+            if (r->idle_behind_ps && after && (!next || r->idle_behind_ps > next->idle_behind_ps)) {
+                next = r;
+                next_at = i;
+            }
+        }
+        if (!next)
+            break;
+        table_row(table, (const char *const[]){next->name, ps(next->idle_behind_ps, a),
+                                               share(next->idle_behind_ps, idle, b)});
+        below = next->idle_behind_ps;
+        at = next_at;
+        rows++;
+    }
+    if (none)
+        table_row(table,
+                  (const char *const[]){SUMMARY_NO_REGION_NAME, ps(none, a), share(none, idle, b)});
+    return table_print(table, file, e);
+}
+
+static int print_steps(FILE *file, const struct summary *summary, struct err *e)
+{
+    static const struct table_column columns[] = {{"slowest", false, true},  {"step", true, false},
+                                                  {"duration", true, false}, {"busy", true, false},
+                                                  {"idle", true, false},     {"", false, false}};
+    const struct summary_steps *steps = &summary->steps;
+    heading(file, "Steps");
+    if (!steps->count) {
+        why_empty(file, summary->no_steps);
+        return 0;
+    }
+    char a[FORMAT_MAX], b[FORMAT_MAX], c[FORMAT_MAX], d[FORMAT_MAX];
+    const struct summary_spread *s = &steps->durations;
+    (void)fprintf(file, "  %" PRIu64 " steps: mean %s, p50 %s, p90 %s, max %s", s->count,
+                  ps(s->mean_ps, a), ps(s->p50_ps, b), ps(s->p90_ps, c), ps(s->max_ps, d));
+    if (summary->n_devices)
+        (void)fprintf(file, "; device busy %s of them", share(steps->busy_ps, s->total_ps, a));
+    if (steps->cut)
+        (void)fprintf(file, "; %" PRIu64 " cut", steps->cut);
+    (void)fputc('\n', file);
+    CLEANUP(table_free) struct table *table = table_new(columns, 6);
+    for (size_t i = 0; i < steps->n_slowest; i++) {
+        const struct summary_step *step = &steps->slowest[i];
+        char number[FORMAT_MAX];
+        (void)snprintf(number, sizeof(number), "%" PRId64, step->number);
+        table_row(table, (const char *const[]){step->name, number, ps(step->duration_ps, b),
+                                               ps(step->busy_ps, c), ps(step->idle_ps, d),
+                                               step->cut ? "cut" : ""});
+    }
+    return steps->n_slowest ? table_print(table, file, e) : 0;
+}
+
+static int print_ops(FILE *file, const struct summary *summary, size_t top, struct err *e)
+{
+    static const struct table_column columns[] = {
+        {"op", false, true},           {"module", false, true}, {"kind", false, false},
+        {"calls", true, false},        {"total", true, false},  {"mean", true, false},
+        {"share of busy", true, false}};
+    heading(file, "Device ops");
+    if (!summary->n_ops) {
+        why_empty(file, summary->no_ops);
+        return 0;
+    }
+    uint64_t busy = 0, collective = 0, exposed = 0;
+    for (size_t i = 0; i < summary->n_devices; i++) {
+        busy += summary->devices[i].busy_ps;
+        collective += summary->devices[i].collective_ps;
+        exposed += summary->devices[i].collective_exposed_ps;
+    }
+    CLEANUP(table_free) struct table *table = table_new(columns, 7);
+    size_t n = shown(summary->n_ops, top);
+    for (size_t i = 0; i < n; i++) {
+        const struct summary_op *op = &summary->ops[i];
+        char text[4][FORMAT_MAX];
+        table_row(table, (const char *const[]){op->op, op->module, summary_kind_name(op->kind),
+                                               count(op->calls, text[0]), ps(op->total_ps, text[1]),
+                                               ps(op->total_ps / op->calls, text[2]),
+                                               share(op->total_ps, busy, text[3])});
+    }
+    int code = table_print(table, file, e);
+    and_more(file, summary->n_ops - n, "ops");
+    char a[FORMAT_MAX], b[FORMAT_MAX];
+    if (collective)
+        (void)fprintf(file, "  collectives: %s, of it %s hidden behind other ops\n",
+                      ps(collective, a), share(collective - exposed, collective, b));
+    return code;
+}
+
+static int print_host(FILE *file, const struct summary *summary, size_t top, struct err *e)
+{
+    static const struct table_column columns[] = {
+        {"host", false, true}, {"calls", true, false}, {"total", true, false}};
+    heading(file, "Host, busiest names (nested time counts in each)");
+    if (!summary->n_host_names) {
+        why_empty(file, summary->no_host);
+        return 0;
+    }
+    CLEANUP(table_free) struct table *table = table_new(columns, 3);
+    size_t n = shown(summary->n_host_names, top);
+    for (size_t i = 0; i < n; i++) {
+        char a[FORMAT_MAX], b[FORMAT_MAX];
+        table_row(table, (const char *const[]){summary->host_names[i].name,
+                                               count(summary->host_names[i].calls, a),
+                                               ps(summary->host_names[i].total_ps, b)});
+    }
+    int code = table_print(table, file, e);
+    and_more(file, summary->n_host_names - n, "names");
+    return code;
+}
+
+static void print_receipt(FILE *file, const struct summary *summary)
+{
+    const struct summary_receipt *r = &summary->receipt;
+    heading(file, "Receipt");
+    (void)fprintf(file,
+                  "  launches %" PRIu64 " (%" PRIu64 " without ops), executions with ops %" PRIu64
+                  ": %" PRIu64 " by links, %" PRIu64 " by launch order, %" PRIu64 " unmatched\n",
+                  r->launches, r->launches_unmatched, r->executions, r->executions_linked,
+                  r->executions_ordered, r->executions_unmatched);
+    (void)fprintf(file,
+                  "  in flight at the start %" PRIu64 ", at the end %" PRIu64
+                  "; compilations %" PRIu64 "; planes %" PRIu64 ", lines %" PRIu64
+                  ", events outside the window %" PRIu64 "\n",
+                  r->in_flight_start, r->in_flight_end, r->compilations, r->planes, r->lines,
+                  r->events_outside);
+    for (size_t i = 0; i < summary->n_warnings; i++) {
+        (void)fprintf(file, "  %snote:%s ", style_begin(file, STYLE_YELLOW), style_end(file));
+        print_name(file, summary->warnings[i]);
+        (void)fputc('\n', file);
+    }
+}
+
+int summary_print_text(FILE *file, const struct summary *summary, size_t top, struct err *e)
+{
+    headline(file, summary);
+    int r = print_devices(file, summary, e);
+    if (r == 0)
+        r = print_regions(file, summary, top, e);
+    if (r == 0)
+        r = print_idle(file, summary, e);
+    if (r == 0)
+        r = print_steps(file, summary, e);
+    if (r == 0)
+        r = print_ops(file, summary, top, e);
+    if (r == 0)
+        r = print_host(file, summary, top, e);
+    if (r == 0)
+        print_receipt(file, summary);
+    return r;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* summary_write - a summary as a page for people, as JSON and as CSV.
+ *
+ * Each writer only reads the result; what it means is in docs/summary.md. */
+#ifndef DEW_CLI_SUMMARY_WRITE_H
+#define DEW_CLI_SUMMARY_WRITE_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "trace/summary.h"
+
+/* The page; `top` rows of each table, 0 for all. */
+must_check int summary_print_text(FILE *file, const struct summary *summary, size_t top,
+                                  struct err *e);
+
+/* Schema 1. NULL without memory. `top` rows of ops and host names, 0 for all. */
+json_t *summary_to_json(const struct summary *summary, size_t top);
+
+/* ERR_USAGE for a table of another name. */
+must_check int summary_print_csv(FILE *file, const struct summary *summary, const char *table,
+                                 bool header, struct err *e);
+
+#define SUMMARY_CSV_TABLES "devices, idle, regions, steps, ops, host"
+
+#endif
