@@ -50,23 +50,44 @@ static int open_log(struct folder *folder, struct err *e)
                    folder->path);
 }
 
-static void cleanup_folder(struct folder *folder)
+/* The length of the longest start of the path that is there already. */
+static size_t found_part(const char *path)
 {
-    folder_release(folder);
+    CLEANUP(cleanup_free) char *part = strdup(path);
+    size_t size = part ? strlen(part) : 0;
+    struct stat st;
+    while (size > 0 && stat(part, &st) != 0) {
+        while (size > 0 && part[size - 1] == '/')
+            part[--size] = '\0';
+        while (size > 0 && part[size - 1] != '/')
+            part[--size] = '\0';
+    }
+    return size;
+}
+
+/* Takes away what dir_make_all() made, as far as it is empty. */
+static void unmake(struct folder *folder)
+{
+    for (size_t size = strlen(folder->path); size > folder->found;) {
+        (void)rmdir(folder->path);
+        while (size > folder->found && folder->path[size - 1] != '/')
+            size--;
+        while (size > folder->found && folder->path[size - 1] == '/')
+            size--;
+        folder->path[size] = '\0';
+    }
 }
 
 int folder_open(const char *path, struct folder *ret, struct err *e)
 {
-    CLEANUP(cleanup_folder) struct folder folder = FOLDER_EMPTY;
+    CLEANUP(folder_release) struct folder folder = FOLDER_EMPTY;
     folder.path = strdup(path);
     if (!folder.path)
         return err_nomem(e);
-    struct stat st;
-    bool there = stat(path, &st) == 0;
+    folder.found = found_part(path);
     int result = dir_make_all(path, e);
     if (result != 0)
         return err_context(e, "reports need a folder (--output names another one)");
-    folder.made = !there;
     result = lock(&folder, e);
     if (result == 0)
         result = open_log(&folder, e);
@@ -158,8 +179,8 @@ void folder_release(struct folder *folder)
 {
     if (folder->log_path && !folder->committed)
         (void)unlink(folder->log_path);
-    if (folder->made && !folder->committed)
-        (void)rmdir(folder->path);
+    if (folder->path && !folder->committed)
+        unmake(folder);
     if (folder->log >= 0)
         (void)close(folder->log);
     if (folder->lock >= 0)

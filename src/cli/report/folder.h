@@ -8,6 +8,7 @@
 #define DEW_CLI_REPORT_FOLDER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -20,7 +21,7 @@ struct folder {
     int lock; /* the folder, open and locked; -1 in an empty struct */
     int log;  /* appended to by everybody */
     char *log_path;
-    bool made;      /* there was none before */
+    size_t found;   /* length of the part of the path that was there before */
     bool committed; /* the old reports are gone and the log has its name */
 };
 
@@ -40,7 +41,7 @@ void folder_tidy(const struct folder *folder, const char *file, pid_t worker);
 void folder_log(const struct folder *folder, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Unlocks. Without a commit the log goes, and the folder too if it was made here. */
+/* Unlocks. Without a commit the log goes, and so do the folders that were made here. */
 void folder_release(struct folder *folder);
 
 #endif

@@ -77,7 +77,8 @@ int index_write(const struct plan *plan, const struct index_source *source, cons
                 const char *folder, struct err *e)
 {
     CLEANUP(cleanup_json) json_t *json = index_json(plan, source, state);
-    CLEANUP(cleanup_free) char *text = json ? json_dumps(json, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : NULL;
+    CLEANUP(cleanup_free)
+    char *text = json ? json_dumps(json, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : NULL;
     CLEANUP(cleanup_free) char *path = path_join(folder, REPORTS_INDEX);
     if (!text || !path)
         return err_nomem(e);

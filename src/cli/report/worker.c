@@ -143,6 +143,9 @@ void worker_run(const struct worker_setup *setup, int jobs, int answers)
 {
     (void)dup2(setup->log, STDOUT_FILENO);
     (void)dup2(setup->log, STDERR_FILENO);
+    /* Whatever else is written to a temporary folder here goes when the scratch folder goes, also
+     * after a crash. */
+    (void)setenv("TMPDIR", setup->scratch->folder, 1);
     struct converter_how how = {
         .quiet = false, /* its lines are what the log is for */
         .probe = setup->trusted ? NULL : converter_probe_forked,

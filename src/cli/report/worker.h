@@ -14,8 +14,9 @@
 #include "cli/report/plan.h"
 #include "xprof/scratch.h"
 
-#define WORKER_NAME_MAX 256 /* no file name, and so no module's name, is longer on Linux or macOS  \
-                             */
+#define WORKER_NAME_MAX                                                                            \
+    256 /* no file name, and so no module's name, is longer on Linux or macOS                      \
+         */
 
 struct worker_setup {
     const struct scratch *scratch;
