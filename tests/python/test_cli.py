@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every command of dew-profile shares: help, options, exit codes, errors, the end of stdout."""
+"""What every command of dew-profile shares: help, options, exit codes, errors, its output."""
 
 from __future__ import annotations
 

@@ -73,7 +73,10 @@ def python(code: str, *args: object) -> None:
     env = {**os.environ, "JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "3"}
     done = subprocess.run(
         [sys.executable, "-c", code, *map(str, args)],
-        capture_output=True, text=True, timeout=240, env=env,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        env=env,
     )
     assert done.returncode == 0, done.stderr[-4000:]
 
@@ -81,7 +84,11 @@ def python(code: str, *args: object) -> None:
 def report(program, *args, expect=0, env=None, **more):
     done = subprocess.run(
         [program, "report", *map(str, args)],
-        capture_output=True, text=True, timeout=120, env={**os.environ, **(env or {})}, **more,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, **(env or {})},
+        **more,
     )
     assert done.returncode == expect, done
     return done
@@ -145,7 +152,8 @@ def comparable(tool: str, data: bytes):
 def snapshot(folder: pathlib.Path) -> dict:
     return {
         str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*")) if path.is_file()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
     }
 
 
@@ -249,8 +257,14 @@ def test_a_cpu_capture_byte_for_byte(program, capture, tmp_path):
 def test_a_cpu_capture_has_empty_reports_and_says_why(program, capture):
     done = report(program, capture)
     entries = by_key(index_of(capture / "reports"))
-    for tool in ("overview_page", "memory_profile", "op_profile", "hlo_stats", "roofline_model",
-                 "framework_op_stats"):
+    for tool in (
+        "overview_page",
+        "memory_profile",
+        "op_profile",
+        "hlo_stats",
+        "roofline_model",
+        "framework_op_stats",
+    ):
         assert entries[tool, None, None]["status"] == "empty", tool
         assert entries[tool, None, None]["why"], tool
     # This one has the eight steps in it.
@@ -418,8 +432,14 @@ def test_a_crash_while_listing_keeps_the_old_reports(program, capture, fake):
     before = snapshot(capture)
     for variable, words in (("FAKE_CRASH", "signal 6"), ("FAKE_HANG", "timeout")):
         done = report(
-            program, "--converter", fake, "--timeout", 1, capture,
-            expect=1, env={variable: "tool_names"},
+            program,
+            "--converter",
+            fake,
+            "--timeout",
+            1,
+            capture,
+            expect=1,
+            env={variable: "tool_names"},
         )
         assert words in done.stderr
         assert snapshot(capture) == before
@@ -450,7 +470,10 @@ def test_interrupted(program, capture, fake, scratch, number):
     env = {**os.environ, "FAKE_HANG": "kernel_stats"}
     child = subprocess.Popen(
         [program, "report", "--converter", fake, "--jobs", "1", capture],
-        env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     log = capture / "reports" / "export.log"
     wait_for(lambda: log.exists() and "stderr of kernel_stats" in log.read_text())
@@ -528,7 +551,9 @@ def test_detach_reports_what_is_wrong_at_once(program, tmp_path, capture):
 def test_damaged_input(program, tmp_path, cpu_capture, kind):
     data = cpu_capture.read_bytes()
     file = tmp_path / "host.xplane.pb"
-    file.write_bytes({"garbage": b"\xff" * 3000, "half": data[: len(data) // 2], "empty": b""}[kind])
+    file.write_bytes(
+        {"garbage": b"\xff" * 3000, "half": data[: len(data) // 2], "empty": b""}[kind]
+    )
     done = report(program, file, expect=3)
     assert "host.xplane.pb" in done.stderr
     assert ("0 bytes" if kind == "empty" else "tool_names") in done.stderr
@@ -581,9 +606,7 @@ def test_a_newer_converter_is_tried_first(program, capture, fake, tmp_path):
     (site / "xprof-2.24.2.dist-info").rename(site / "xprof-99.0.0.dist-info")
     report(program, "--converter", site, capture)
     assert index_of(capture / "reports")["converter"]["version"] == "99.0.0"
-    done = report(
-        program, "--converter", site, capture, expect=4, env={"FAKE_CRASH": "tool_names"}
-    )
+    done = report(program, "--converter", site, capture, expect=4, env={"FAKE_CRASH": "tool_names"})
     assert "99.0.0" in done.stderr
 
 
