@@ -346,6 +346,7 @@ static int names_in_scratch(const struct converter *converter, const struct path
 PyDoc_STRVAR(
     names_doc,
     "xspace_to_tool_names($self, paths)\n--\n\n"
+    "xspace_to_tool_names(paths: Sequence[str | os.PathLike[str]]) -> list[str]\n\n"
     "The tools that have something to say about these captures, in the library's order.\n\n"
     "`paths`: a sequence of .xplane.pb files. Never an empty list: RuntimeError, with the "
     "path,\nthe version and the library's words, where it names none.");
@@ -381,6 +382,8 @@ static PyObject *object_names(PyObject *self, PyObject *args, PyObject *kwargs)
 PyDoc_STRVAR(
     data_doc,
     "xspace_to_tool_data($self, paths, tool, params={})\n--\n\n"
+    "xspace_to_tool_data(paths: Sequence[str | os.PathLike[str]], tool: str,\n"
+    "                    params: Mapping[str, Any] = {}) -> tuple[bytes, str]\n\n"
     "One tool's data for these captures, and its MIME type.\n\n"
     "`paths`: a sequence of .xplane.pb files, one a host. `params`: as\n"
     "xprof.convert.raw_to_tool_data.xspace_to_tool_data takes them, with the same defaults. The "

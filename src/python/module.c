@@ -30,6 +30,7 @@
 
 #include "base/banned.h"
 
+/* A C function's signature cannot carry annotations, so each docstring opens with the whole one. */
 PyDoc_STRVAR(module_doc,
              "Profile a JAX program and keep every XProf report beside the capture.\n\n"
              "    with profile(\"runs/today\") as p:\n"
@@ -40,6 +41,7 @@ PyDoc_STRVAR(module_doc,
 
 PyDoc_STRVAR(require_doc,
              "require_profile_support()\n--\n\n"
+             "require_profile_support() -> _Converter\n\n"
              "Find and open xprof's native converter library (xprof >= 2.22.3).\n\n"
              "Raises ImportError, with the command that installs it, where it is missing, too old "
              "or broken.");
@@ -51,6 +53,7 @@ static PyObject *module_require(PyObject *module, PyObject *Py_UNUSED(none))
 
 PyDoc_STRVAR(options_doc,
              "capture_options()\n--\n\n"
+             "capture_options() -> jax.profiler.ProfileOptions\n\n"
              "Fresh jax.profiler.ProfileOptions as a capture takes them by default.\n\n"
              "Host tracer level 2, Python tracer level 0, HLO proto on; on a TPU also the trace "
              "mode\nTRACE_COMPUTE_AND_SYNC. Asks JAX for its default backend, and so initialises "
@@ -62,6 +65,7 @@ static PyObject *module_options(PyObject *module, PyObject *Py_UNUSED(none))
 }
 
 PyDoc_STRVAR(active_doc, "active_profile()\n--\n\n"
+                         "active_profile() -> Profiler | None\n\n"
                          "The Profiler whose capture is running in this process, else None.");
 
 static PyObject *module_active(PyObject *module, PyObject *Py_UNUSED(none))
@@ -69,8 +73,11 @@ static PyObject *module_active(PyObject *module, PyObject *Py_UNUSED(none))
     return profiler_active(state_of_module(module));
 }
 
-PyDoc_STRVAR(profile_doc, "profile(directory=None, *, options=None)\n--\n\n"
-                          "Profiler(directory, options=options): configures, starts nothing.");
+PyDoc_STRVAR(profile_doc,
+             "profile(directory=None, *, options=None)\n--\n\n"
+             "profile(directory: str | os.PathLike[str] | None = None, *,\n"
+             "        options: jax.profiler.ProfileOptions | None = None) -> Profiler\n\n"
+             "The same as Profiler(directory, options=options): configures, and starts nothing.");
 
 static PyObject *module_profile(PyObject *module, PyObject *args, PyObject *kwargs)
 {

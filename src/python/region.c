@@ -233,6 +233,7 @@ static PyObject *region(PyObject *hub, PyObject *const *args, Py_ssize_t count, 
 
 PyDoc_STRVAR(region_doc,
              "region(name)\n--\n\n"
+             "region(name: str) -> AbstractContextManager[None]\n\n"
              "A context manager that names a span of the running capture.\n\n"
              "    with region(\"input.wait\"):\n"
              "        batch = next(batches)\n\n"
