@@ -158,6 +158,7 @@ static json_t *receipt_json(const struct summary_receipt *receipt)
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         put(object, numbers[i].key, number(numbers[i].value));
     put(object, "has_task_environment", json_boolean(receipt->has_task_environment));
+    put(object, "has_host_name", json_boolean(receipt->has_host_name));
     put(object, "collector_empty", json_boolean(receipt->collector_empty));
     put(object, "damaged", json_boolean(receipt->damaged));
     if (receipt->damaged)

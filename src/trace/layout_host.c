@@ -221,10 +221,13 @@ static int region_event(struct pass *pass, struct plane_state *plane, struct thr
     return r;
 }
 
-static void compile_event(struct pass *pass, struct thread *thread, const struct xevent *event)
+static void compile_event(struct pass *pass, struct thread *thread, bool worker,
+                          const struct xevent *event)
 {
     int64_t end = event->start_ps + event->duration_ps;
-    if (event->start_ps >= thread->compile_until && pass_in_scope(pass, event->start_ps)) {
+    /* a compiler's own pool threads work for a call that is counted already */
+    if (!worker && event->start_ps >= thread->compile_until &&
+        pass_in_scope(pass, event->start_ps)) {
         pass->receipt.compilations++;
         pass->receipt.compilation_ps += (uint64_t)event->duration_ps;
     }
@@ -306,7 +309,7 @@ static int host_event_of(struct pass *pass, const struct track *track, struct th
         note_inside(thread, event);
         break;
     case NAME_COMPILE:
-        compile_event(pass, thread, event);
+        compile_event(pass, thread, track->worker, event);
         note_inside(thread, event);
         break;
     case NAME_INSIDE:

@@ -33,6 +33,7 @@ static const char *const runtime_starts[] = {
     "CopyToDevice",
     "DevicePut",
     "ExecuteReplicated",
+    "PJRT_",
     "Wait for ",
     "Wait: ",
     "XlaModule:",

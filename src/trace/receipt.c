@@ -41,6 +41,9 @@ static void about_file(struct words *words)
              "the file is damaged at byte %" PRIu64
              " (%s): what follows is only what is whole before it; names and planes may be missing",
              receipt->damaged_at, receipt->damage);
+    else if (!receipt->has_host_name)
+        warn(words, "the file does not end with the host's name, as JAX's own do: it may have been "
+                    "cut between two of its planes; compare its size with the original's");
     if (!receipt->has_task_environment && !words->summary->step_range)
         warn(words, "the capture does not say when it started and stopped (no Task Environment "
                     "plane): the window is from the first to the last event");

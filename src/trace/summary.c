@@ -161,6 +161,7 @@ static int open_planes(struct pass *pass, struct view bytes, struct summary *sum
                       "%s holds no profiler data%s%s", pass->options->file,
                       space.wire.damage.code ? ": " : " (it is empty)",
                       space.wire.damage.code ? space.wire.damage.problem : "");
+    pass->receipt.has_host_name = space.hostname.size > 0;
     if (space.hostname.size)
         summary->host = arena_copy(&summary->arena, space.hostname);
     return 0;
