@@ -9,6 +9,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
+.SECONDARY:
 
 # Interpreters to test on, oldest first. Looked up once the system packages are there.
 PYTHONS = $(or $(PYTHONS_FOUND),$(eval PYTHONS_FOUND := $(shell tools/find_pythons.sh))$(PYTHONS_FOUND))
