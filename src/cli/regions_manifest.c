@@ -20,7 +20,7 @@ json_t *manifest_read(const char *path)
 const char **manifest_regions(const json_t *manifest, size_t *ret_n)
 {
     json_t *list = manifest ? json_object_get(manifest, "regions") : NULL;
-    size_t room = list && json_is_array(list) ? json_array_size(list) : 0, n = 0;
+    size_t room = json_is_array(list) ? json_array_size(list) : 0, n = 0;
     *ret_n = 0;
     if (!room)
         return NULL;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* state - what one copy of the module owns: its types and the objects it keeps.
  *
- * Every field but `module` is an owned reference, NULL until made. module.c's traverse and clear list the same
- * fields in the same order. What belongs to the process and not to the module is in owner.h. */
+ * Every field but `module` is an owned reference, NULL until made. module.c's traverse and clear
+ * list the same fields in the same order. What belongs to the process and not to the module is in
+ * owner.h. */
 #ifndef DEW_PYTHON_STATE_H
 #define DEW_PYTHON_STATE_H
 

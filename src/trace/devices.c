@@ -52,7 +52,7 @@ int devices_add(struct devices *devices, const char *name, int64_t ordinal, uint
     if (devices->count == DEVICES_MAX)
         return err_set(e, ERR_LIMIT, "the capture has more than %d devices", DEVICES_MAX);
     if (devices->count + 1 == devices->room) {
-        struct device *grown = realloc(devices->all, 2 * devices->room * sizeof(*grown));
+        struct device *grown = realloc(devices->all, (size_t)2 * devices->room * sizeof(*grown));
         if (!grown)
             return err_nomem(e);
         devices->all = grown;

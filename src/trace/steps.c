@@ -110,7 +110,7 @@ static int add_sample(struct steps *steps, const struct step_data *step, struct 
         return 0;
     if (steps->n_samples == SUMMARY_STEPS_MAX) {
         for (uint32_t i = 0; i < SUMMARY_STEPS_MAX / 2; i++)
-            steps->samples[i] = steps->samples[2 * i];
+            steps->samples[i] = steps->samples[(size_t)2 * i];
         steps->n_samples /= 2;
         steps->stride *= 2;
         if (steps->count % steps->stride)

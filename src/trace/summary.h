@@ -146,7 +146,7 @@ struct summary_receipt {
     uint64_t events_aggregated; /* num_occurrences events, which have no position */
     uint64_t python_tracer_events;
     bool has_task_environment;
-    bool has_host_name; /* JAX writes it last, so a file without it may have lost planes */
+    bool has_host_name;   /* JAX writes it last, so a file without it may have lost planes */
     bool collector_empty; /* device planes are there and none has an op */
     bool damaged;
     uint64_t damaged_at; /* byte in the file, where damaged */

@@ -80,7 +80,7 @@ static int64_t now_ms(void)
 /* All that the child says until it closes the pipe; -1 where that takes too long. */
 static ssize_t read_verdict(int fd, char *text, size_t room)
 {
-    int64_t deadline = now_ms() + PROBE_SECONDS * 1000;
+    int64_t deadline = now_ms() + (int64_t)PROBE_SECONDS * 1000;
     size_t filled = 0;
     for (;;) {
         int64_t left = deadline - now_ms();

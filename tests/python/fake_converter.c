@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fake_converter - a converter library that fails where the real one would not, when asked to.
  *
- * Offers FAKE_TOOLS. A tool named by FAKE_CRASH, FAKE_HANG, FAKE_EXIT or FAKE_ERROR does that; every
- * other result is {"tool": NAME}. */
+ * Offers FAKE_TOOLS. A tool named by FAKE_CRASH, FAKE_HANG, FAKE_EXIT or FAKE_ERROR does that;
+ * every other result is {"tool": NAME}. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>

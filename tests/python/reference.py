@@ -101,9 +101,7 @@ def innermost(regions: list[Event], at: int) -> str:
     return last.name if last else NO_REGION
 
 
-def idle_by_region(
-    idle: list[tuple[int, int]], regions: list[Event]
-) -> dict[str, int]:
+def idle_by_region(idle: list[tuple[int, int]], regions: list[Event]) -> dict[str, int]:
     cuts = sorted({edge for region in regions for edge in (region.start, region.end)})
     sums: dict[str, int] = defaultdict(int)
     for start, end in idle:

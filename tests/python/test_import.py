@@ -11,12 +11,25 @@ import sys
 
 import dew.telemetry.profile as module
 
-NAMES = ["require_profile_support", "capture_options", "active_profile", "Profiler", "region", "profile"]
+NAMES = [
+    "require_profile_support",
+    "capture_options",
+    "active_profile",
+    "Profiler",
+    "region",
+    "profile",
+]
 
 
 def run(source: str, *options: str, **env: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, *options, "-c", source], env=os.environ | env, text=True,
-                          capture_output=True, timeout=120, check=True)
+    return subprocess.run(
+        [sys.executable, *options, "-c", source],
+        env=os.environ | env,
+        text=True,
+        capture_output=True,
+        timeout=120,
+        check=True,
+    )
 
 
 def test_public_names() -> None:
@@ -26,9 +39,13 @@ def test_public_names() -> None:
 
 
 def test_imports_neither_jax_nor_xprof() -> None:
-    done = run("import sys; before = set(sys.modules)\n"
-               "import dew.telemetry.profile\n"
-               "print(sorted(set(sys.modules) - before))", "-X", "importtime")
+    done = run(
+        "import sys; before = set(sys.modules)\n"
+        "import dew.telemetry.profile\n"
+        "print(sorted(set(sys.modules) - before))",
+        "-X",
+        "importtime",
+    )
     assert done.stdout.strip() == "['dew', 'dew.telemetry', 'dew.telemetry.profile']"
     imported = {line.rsplit("|", 1)[1].strip() for line in done.stderr.splitlines() if "|" in line}
     assert "dew.telemetry.profile" in imported
@@ -76,16 +93,19 @@ def test_shares_the_namespace(tmp_path: pathlib.Path) -> None:
     (theirs / "dew" / "telemetry" / "other.py").write_text("here = 1\n")
     (theirs / "dew" / "third.py").write_text("here = 2\n")
     for first, second in ((ours, theirs), (theirs, ours)):
-        done = run("import dew.telemetry.other, dew.third, dew.telemetry.profile as m\n"
-                   "print(dew.telemetry.other.here, dew.third.here, m.__file__)",
-                   PYTHONPATH=f"{first}{os.pathsep}{second}")
+        done = run(
+            "import dew.telemetry.other, dew.third, dew.telemetry.profile as m\n"
+            "print(dew.telemetry.other.here, dew.third.here, m.__file__)",
+            PYTHONPATH=f"{first}{os.pathsep}{second}",
+        )
         assert done.stdout.split()[:2] == ["1", "2"]
         assert done.stdout.split()[2].startswith(str(ours))
 
 
 def test_distributed_can_still_be_initialised() -> None:
     """Field note 9: import, profile() and region() touch no backend."""
-    run("""
+    run(
+        """
 from dew.telemetry.profile import Profiler, active_profile, profile, region
 p = profile('x')
 with region('a'), p.region('b'): pass
@@ -95,7 +115,9 @@ with socket.socket() as s:
     s.bind(('127.0.0.1', 0)); port = s.getsockname()[1]
 jax.distributed.initialize(f'127.0.0.1:{port}', 1, 0)
 assert jax.process_count() == 1
-""", JAX_PLATFORMS="cpu")
+""",
+        JAX_PLATFORMS="cpu",
+    )
 
 
 def test_unloading_leaves_nothing_behind() -> None:

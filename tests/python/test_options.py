@@ -7,6 +7,7 @@ import pathlib
 
 import jax
 import pytest
+
 from dew.telemetry.profile import capture_options
 
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 import inspect
 import pydoc
 
-import dew.telemetry.profile as module
 import pytest
+
+import dew.telemetry.profile as module
 
 SIGNATURES = {
     "require_profile_support": "()",
@@ -29,10 +30,9 @@ ANNOTATED = {
     "capture_options": "capture_options() -> jax.profiler.ProfileOptions",
     "active_profile": "active_profile() -> Profiler | None",
     "region": "region(name: str) -> AbstractContextManager[None]",
-    "_Converter.xspace_to_tool_names":
-        "xspace_to_tool_names(paths: Sequence[str | os.PathLike[str]]) -> list[str]",
+    "_Converter.xspace_to_tool_names": "xspace_to_tool_names(paths: Sequence[str | os.PathLike[str]]) -> list[str]",
     "profile": "profile(directory: str | os.PathLike[str] | None = None, *,\n"
-               "options: jax.profiler.ProfileOptions | None = None) -> Profiler",
+    "options: jax.profiler.ProfileOptions | None = None) -> Profiler",
 }
 
 

@@ -15,15 +15,20 @@ import reference
 
 #: regions of each kind of capture, and the module that only this region launches
 LAUNCHES = {
-    "regions": {"input.wait": None, "compute": "jit_f", "eval": "jit_g", "outer": None,
-                "inner": "jit_h"},
+    "regions": {
+        "input.wait": None,
+        "compute": "jit_f",
+        "eval": "jit_g",
+        "outer": None,
+        "inner": "jit_h",
+    },
     "queued": {"first": "jit_f", "second": "jit_h", "wait": None},
     "threads": {"ta": "jit_f", "tb": "jit_h", "ta.wait": None, "tb.wait": None},
     "asyncio": {"aa": "jit_f", "bb": "jit_h"},
     "split": {"sharded": "jit_fs", "one": "jit_f"},
 }
 
-PROGRAM = r'''
+PROGRAM = r"""
 import asyncio, glob, os, shutil, sys, threading, time
 kind, out = sys.argv[1:]
 if kind == "split":
@@ -118,7 +123,7 @@ elif kind == "small":
 jax.profiler.stop_trace()
 (made,) = glob.glob(out + "/plugins/profile/*/*.xplane.pb")
 shutil.move(made, out + ".xplane.pb")
-'''
+"""
 
 
 @pytest.fixture(scope="session")
@@ -131,7 +136,9 @@ def make_capture(tmp_path_factory):
             out = folder / kind
             subprocess.run(
                 [sys.executable, "-c", PROGRAM, kind, str(out)],
-                check=True, capture_output=True, timeout=180,
+                check=True,
+                capture_output=True,
+                timeout=180,
             )
             made[kind] = out.with_suffix(".xplane.pb")
         return made[kind]
@@ -208,8 +215,7 @@ def test_cpu_loop_has_its_known_totals(program, shared_captures):
 @pytest.mark.parametrize(
     "name, events, busy",
     [
-        ("gpu-mi300-conv", 3650,
-         {"gpu:0": 3995965000, "gpu:1": 3345845000, "gpu:7": 3502165000}),
+        ("gpu-mi300-conv", 3650, {"gpu:0": 3995965000, "gpu:1": 3345845000, "gpu:7": 3502165000}),
         ("gpu-mi300-conv-2025", 6024, {"gpu:0": 889028000, "gpu:7": 3586493000, "gpu:1": 0}),
     ],
 )
@@ -271,7 +277,9 @@ def test_several_files_are_several_answers(program, make_capture, tmp_path):
         (tmp_path / f"{host}.xplane.pb").rename(folder / f"{host}.xplane.pb")
     answer = summary(program, tmp_path)
     assert [p["capture"]["files"][0][-11:] for p in answer["processes"]] == [
-        "a.xplane.pb", "b.xplane.pb"]
+        "a.xplane.pb",
+        "b.xplane.pb",
+    ]
     assert answer["processes"][0]["devices"] == answer["processes"][1]["devices"]
 
 
@@ -294,7 +302,8 @@ def test_csv_is_the_json(program, make_capture, table):
     if table == "idle":
         expected = [
             (d["name"], part["region"], str(part["idle_ps"]))
-            for d in answer["devices"] for part in d["idle_by_region"]
+            for d in answer["devices"]
+            for part in d["idle_by_region"]
         ]
         assert [(r["device"], r["region"], r["idle_ps"]) for r in rows] == expected
     elif table == "steps":
@@ -307,8 +316,13 @@ def test_csv_is_the_json(program, make_capture, table):
 
 @pytest.mark.parametrize(
     "arguments",
-    [("--csv", "nothing"), ("--step", "5:3"), ("--step", "x"), ("--top", "-1"),
-     ("--csv", "ops", "--json")],
+    [
+        ("--csv", "nothing"),
+        ("--step", "5:3"),
+        ("--step", "x"),
+        ("--top", "-1"),
+        ("--csv", "ops", "--json"),
+    ],
 )
 def test_usage_errors(program, make_capture, arguments):
     done = run(program, make_capture("queued"), *arguments, status=2)
@@ -331,12 +345,18 @@ def test_cut_at_every_byte(program, make_capture, tmp_path):
     answer = summary(program, make_capture("small"))
     assert answer["receipt"]["damaged"] is False
     stride = max(1, len(whole) // 400)
-    sizes = sorted({*range(0, len(whole), stride), *range(min(600, len(whole))),
-                    *range(max(0, len(whole) - 300), len(whole))})
+    sizes = sorted(
+        {
+            *range(0, len(whole), stride),
+            *range(min(600, len(whole))),
+            *range(max(0, len(whole) - 300), len(whole)),
+        }
+    )
     for size in sizes:
         path.write_bytes(whole[:size])
-        done = subprocess.run([program, "summary", "--json", str(path)], capture_output=True,
-                              text=True, timeout=30)
+        done = subprocess.run(
+            [program, "summary", "--json", str(path)], capture_output=True, text=True, timeout=30
+        )
         assert done.returncode in (0, 3), (size, done.returncode, done.stderr)
         if done.returncode == 3:
             assert done.stderr
@@ -349,5 +369,6 @@ def test_cut_at_every_byte(program, make_capture, tmp_path):
         else:
             cut = json.loads(done.stdout)
             complete = {k: cut[k] for k in ("devices", "regions", "ops", "host", "window_ps")} == {
-                k: answer[k] for k in ("devices", "regions", "ops", "host", "window_ps")}
+                k: answer[k] for k in ("devices", "regions", "ops", "host", "window_ps")
+            }
             assert complete or any("may have been cut" in w for w in cut["warnings"]), size

@@ -9,8 +9,9 @@ import shutil
 import subprocess
 import sys
 
-import dew.telemetry.profile as module
 import pytest
+
+import dew.telemetry.profile as module
 from conftest import REPOSITORY
 
 ACCEPTED = """
@@ -69,11 +70,21 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     return folder.parents[1]
 
 
-def check(tool: list[str], site: pathlib.Path, folder: pathlib.Path, source: str) -> tuple[int, str]:
+def check(
+    tool: list[str], site: pathlib.Path, folder: pathlib.Path, source: str
+) -> tuple[int, str]:
     (folder / "program.py").write_text(source)
     env = os.environ | {"PYTHONPATH": str(site)}
-    done = subprocess.run([*tool, "program.py"], cwd=folder, env=env, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, check=False)
+    done = subprocess.run(
+        [*tool, "program.py"],
+        cwd=folder,
+        env=env,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=300,
+        check=False,
+    )
     return done.returncode, done.stdout
 
 
@@ -99,9 +110,15 @@ def reveals(text: str) -> list[str]:
     """The types in the tool's own words, without module paths and quotes."""
     found = []
     for line in text.splitlines():
-        if "Revealed type is" in line or " is \"" in line and "Type of" in line:
+        if "Revealed type is" in line or ' is "' in line and "Type of" in line:
             shown = line.rsplit(" is ", 1)[1].strip().strip('"')
-            for prefix in ("dew.telemetry.profile.", "program.", "pathlib.", "builtins.", "_local."):
+            for prefix in (
+                "dew.telemetry.profile.",
+                "program.",
+                "pathlib.",
+                "builtins.",
+                "_local.",
+            ):
                 shown = shown.replace(prefix, "")
             found.append(shown)
     return found
@@ -141,15 +158,25 @@ def test_pyright_accepts(pyright: list[str], site: pathlib.Path, tmp_path: pathl
 
 def test_pyright_rejects(pyright: list[str], site: pathlib.Path, tmp_path: pathlib.Path) -> None:
     code, text = check(pyright, site, tmp_path, HEAD + "\n".join(REJECTED) + "\n")
-    refused = {int(line.split("program.py:")[1].split(":")[0])
-               for line in text.splitlines() if " - error:" in line}
+    refused = {
+        int(line.split("program.py:")[1].split(":")[0])
+        for line in text.splitlines()
+        if " - error:" in line
+    }
     assert code == 1, text
     assert refused == set(range(2, len(REJECTED) + 2)), text
 
 
 def test_stub_matches_the_module(site: pathlib.Path, tmp_path: pathlib.Path) -> None:
     env = os.environ | {"PYTHONPATH": str(site)}
-    done = subprocess.run([sys.executable, "-m", "mypy.stubtest", "dew.telemetry.profile"],
-                          cwd=tmp_path, env=env, text=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, timeout=300, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy.stubtest", "dew.telemetry.profile"],
+        cwd=tmp_path,
+        env=env,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=300,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout
