@@ -43,6 +43,7 @@ struct command {
     int (*run)(const char *const *arguments);
 };
 
+extern const struct command command_list;
 extern const struct command command_report;
 extern const struct command command_summary;
 

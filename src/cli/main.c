@@ -17,6 +17,7 @@
 
 static const struct command *const commands[] = {
     &command_report,
+    &command_list,
     &command_summary,
     NULL,
 };

@@ -1,0 +1,322 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`dew-profile summary` on captures made from recipes, whose every answer is known."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
+MS = 1_000_000_000
+NO_REGION = "(no region)"
+
+
+@pytest.fixture
+def answer(program, tmp_path):
+    def run(recipe: str, *arguments, status=0) -> dict:
+        (tmp_path / "r.txt").write_text(recipe)
+        made = tmp_path / "r.xplane.pb"
+        subprocess.run([sys.executable, TOOLS / "mktrace.py", tmp_path / "r.txt", made], check=True)
+        done = subprocess.run(
+            [program, "summary", "--json", "--top", "0", *arguments, str(made)],
+            capture_output=True, text=True, timeout=60,
+        )
+        assert done.returncode == status, done.stderr
+        answer = json.loads(done.stdout)
+        for device in answer["devices"]:
+            parts = sum(p["idle_ps"] for p in device["idle_by_region"])
+            assert device["busy_ps"] + parts == answer["window_ps"]
+            assert sum(device["idle_by_cause"].values()) == parts == device["idle_ps"]
+        return answer
+
+    return run
+
+
+def region(answer: dict, name: str) -> dict:
+    (found,) = [r for r in answer["regions"] if r["name"] == name]
+    return found
+
+
+def idle(answer: dict, device: int = 0) -> dict:
+    return {p["region"]: p["idle_ps"] for p in answer["devices"][device]["idle_by_region"]}
+
+
+GPU = """
+host h
+window 0 100ms
+plane /device:GPU:0
+  line "Stream #1(Kernel)"
+    event fusion_1 20ms 10ms correlation_id=7 hlo_op=fusion.1 hlo_module=jit_f
+    event ncclDevKernel_AllReduce 40ms 10ms correlation_id=8 hlo_op=all-reduce hlo_module=jit_f
+    event late 60ms 5ms correlation_id=99
+  line "Stream #2(MemcpyH2D)"
+    event MemcpyH2D 25ms 10ms correlation_id=9
+    event gemm_kernel 45ms 10ms correlation_id=8
+plane /device:GPU:1
+plane /host:CPU
+  line python id=5
+    event outer 1ms 80ms
+    event work 10ms 8ms
+    event cuLaunchKernel 11ms 1ms correlation_id=7
+    event cuMemcpyAsync 12ms 1ms correlation_id=9
+    event wait 30ms 15ms
+    event cuLaunchKernel 38ms 1ms correlation_id=8
+"""
+
+
+def test_gpu_streams_are_united_and_linked_by_correlation(answer):
+    found = answer(GPU)
+    gpu, empty = found["devices"]
+    assert found["platform"] == "gpu" and gpu["name"] == "gpu:0"
+    assert (gpu["ops"], gpu["op_time_ps"]) == (5, 45 * MS)
+    assert gpu["busy_ps"] == (15 + 15 + 5) * MS, "20-35, 40-55, 60-65: united, not summed"
+    assert empty["busy_ps"] == 0 and empty["idle_by_cause"]["edge"] == 100 * MS
+    assert any("no lines" in w for w in found["warnings"])
+    assert (region(found, "work")["launched_ps"], region(found, "work")["launched_ops"]) == (
+        20 * MS, 2)
+    assert (region(found, "wait")["launched_ps"], region(found, "wait")["launched_ops"]) == (
+        20 * MS, 2)
+    assert region(found, "outer")["launched_ops"] == 0
+    assert found["receipt"]["ops_unmatched"] == 1
+    assert found["receipt"]["ops_unmatched_ps"] == 5 * MS
+    assert gpu["idle_by_cause"] == {
+        "host": 5 * MS,  # 35-40: launched at 38
+        "between": 0,
+        "edge": (20 + 35) * MS,
+        "unknown": 5 * MS,  # 55-60: nobody launched `late`
+    }
+    assert idle(found) == {
+        NO_REGION: (1 + 19) * MS,  # before 1, after 81
+        "work": 8 * MS,  # 10-18
+        "wait": 5 * MS,  # 35-40
+        "outer": (9 + 2 + 5 + 16) * MS,  # 1-10, 18-20, 55-60, 65-81
+    }
+    kinds = {o["op"]: o["kind"] for o in found["ops"]}
+    assert kinds == {"fusion.1": "fusion", "all-reduce": "collective", "MemcpyH2D": "copy",
+                     "gemm_kernel": "matmul/conv", "late": "other"}
+    assert gpu["collective_ps"] == 10 * MS
+    assert gpu["collective_exposed_ps"] == 5 * MS, "40-45 alone, 45-50 beside the product"
+
+
+TPU = """
+host h
+window 0 100ms
+plane /device:TPU:0
+  line Steps
+    event 3 10ms 40ms
+  line "XLA Modules"
+    event jit_f(123) 10ms 20ms run_id=1
+    event jit_g(456) 40ms 20ms run_id=2
+  line "XLA Ops"
+    event "%while.1 = (s32[]) while(...)" 10ms 20ms
+    event "%fusion.1 = f32[8] fusion(...)" 12ms 5ms
+    event "%all-reduce.2 = f32[8] all-reduce(...)" 18ms 4ms
+    event "%convolution.3 = f32[8] convolution(...)" 40ms 15ms
+  line "Async XLA Ops"
+    event all-gather-start.7 41ms 20ms
+plane /host:CPU
+  line python id=5
+    event a 1ms 4ms
+    event DoEnqueueProgram 2ms 1ms run_id=1
+    event b 35ms 4ms
+    event DoEnqueueProgram 36ms 1ms run_id=2
+"""
+
+
+def test_tpu_ops_nest_and_modules_link(answer):
+    found = answer(TPU)
+    (tpu,) = found["devices"]
+    assert found["platform"] == "tpu" and tpu["name"] == "tpu:0"
+    assert (tpu["ops"], tpu["busy_ps"]) == (4, 35 * MS)
+    assert (tpu["async_ops"], tpu["async_ps"]) == (1, 20 * MS)
+    assert region(found, "a")["launched_ops"] == 3 and region(found, "a")["launched_ps"] == 29 * MS
+    assert region(found, "b")["launched_ops"] == 1 and region(found, "b")["launched_ps"] == 15 * MS
+    assert region(found, "a")["launched_by"] == "links"
+    assert tpu["idle_by_cause"] == {
+        "host": 10 * MS, "between": 0, "edge": (10 + 45) * MS, "unknown": 0}
+    ops = {(o["module"], o["op"]): o["kind"] for o in found["ops"]}
+    assert ops == {("jit_f", "while.1"): "other", ("jit_f", "fusion.1"): "fusion",
+                   ("jit_f", "all-reduce.2"): "collective",
+                   ("jit_g", "convolution.3"): "matmul/conv"}
+    # 18-22 alone, for the loop around it is no op of its own; 41-55 beside the convolution
+    assert tpu["collective_ps"] == (4 + 20) * MS
+    assert tpu["collective_exposed_ps"] == (4 + 6) * MS
+    assert found["steps"]["count"] == 1 and found["steps"]["from_device"] is True
+    assert found["steps"]["slowest"][0]["step"] == 3
+    assert found["steps"]["slowest"][0]["busy_ps"] == 30 * MS
+
+
+CPU = """
+host h
+window 0 {window}
+plane /host:CPU
+  line python id=1
+{host}
+  line tf_XLAEigen/1 id=2
+{ops}
+"""
+
+
+def op(start, duration, name="dot.1", run=None, device=0, module="jit_f"):
+    stats = f"hlo_op={name} hlo_module={module} device_ordinal={device}"
+    return f"    event {name} {start}ms {duration}ms {stats}" + (f" run_id={run}" if run else "")
+
+
+def launch(start, producer, function="f"):
+    return f"""    event PjitFunction({function}) {start}ms 1ms
+    event X::ExecuteHelperOnSingleDevice {start}ms 1ms
+    event ThreadpoolListener::Record {start}.5ms 0 _p={producer}"""
+
+
+def start(at, consumer):
+    return f"    event ThreadpoolListener::StartRegion {at}ms 0 _c={consumer}"
+
+
+def stop(at):
+    return f"    event ThreadpoolListener::StopRegion {at}ms 0"
+
+
+def test_a_sleep_grows_its_regions_idle_by_just_that(answer):
+    def capture(sleep):
+        host = [f"    event sleepy 20ms {10 + sleep}ms", launch(10, 1), launch(32 + sleep, 2)]
+        ops = [start(12, 1), op(12, 5, run=1), stop(17), start(34 + sleep, 2),
+               op(34 + sleep, 5, run=2), stop(39 + sleep)]
+        return answer(CPU.format(window="100ms", host="\n".join(host), ops="\n".join(ops)))
+
+    short, long = capture(0), capture(7)
+    assert idle(short)["sleepy"] == 10 * MS and idle(long)["sleepy"] == 17 * MS
+    for found, sleep in ((short, 0), (long, 7)):
+        assert found["devices"][0]["idle_by_cause"]["host"] == (17 + sleep) * MS
+        assert region(found, "sleepy")["launched_by"] == "links"
+        assert region(found, "sleepy")["launched_ops"] == 0, "a region that launches nothing"
+        assert found["receipt"]["executions_linked"] == 2
+
+
+def test_queued_executions_go_by_launch_order(answer):
+    """The second one starts from the completion of the first: its hops lead into the first call."""
+    host = ["    event first 5ms 4ms", launch(6, 1), "    event second 10ms 4ms",
+            launch(11, 77, "g")]
+    ops = [start(8, 1), op(8, 20, run=1),
+           "    event ThreadpoolListener::Record 28ms 0 _p=2", stop(29), start(30, 2),
+           op(30, 3, run=2, module="jit_g"), stop(33)]
+    found = answer(CPU.format(window="50ms", host="\n".join(host), ops="\n".join(ops)))
+    assert region(found, "first")["launched_ps"] == 20 * MS
+    assert region(found, "second")["launched_ps"] == 3 * MS
+    receipt = found["receipt"]
+    assert (receipt["executions_linked"], receipt["executions_ordered"]) == (1, 1)
+    assert found["devices"][0]["idle_by_cause"]["between"] == 2 * MS, "it had been launched"
+
+
+def test_what_was_launched_before_is_unmatched_not_guessed(answer):
+    host = ["    event mine 20ms 5ms", launch(21, 1, "g")]
+    ops = [op(2, 5, run=9), start(22, 1), op(22, 3, run=10, module="jit_g"), stop(25)]
+    found = answer(CPU.format(window="50ms", host="\n".join(host), ops="\n".join(ops)))
+    assert region(found, "mine")["launched_ps"] == 3 * MS
+    receipt = found["receipt"]
+    assert (receipt["executions_unmatched"], receipt["ops_unmatched_ps"]) == (1, 5 * MS)
+    assert receipt["in_flight_start"] == 1
+    assert any("could not be traced" in w for w in found["warnings"])
+
+
+def test_overlapping_regions_of_asyncio_and_threads(answer):
+    host = ["    event a 10ms 20ms", "    event b 20ms 20ms", launch(25, 1), launch(35, 2),
+            "  line python id=9", "    event c 38ms 22ms"]
+    ops = [start(26, 1), op(26, 2, run=1), stop(28), start(36, 2), op(36, 2, run=2), stop(38)]
+    found = answer(CPU.format(window="100ms", host="\n".join(host), ops="\n".join(ops)))
+    # innermost: a 10-20, b 20-38 (less the ops), c 38-60 although b is still open until 40
+    assert idle(found) == {"a": 10 * MS, "b": 14 * MS, "c": 22 * MS, NO_REGION: 50 * MS}
+    assert region(found, "b")["launched_ops"] == 2, "the region that started last, of that thread"
+
+
+def test_no_links_means_overlap_and_says_so(answer):
+    host = ["    event a 10ms 10ms", "    event b 20ms 10ms"]
+    found = answer(
+        CPU.format(window="50ms", host="\n".join(host), ops=op(15, 10, run=1)))
+    assert {r["name"]: r["launched_ps"] for r in found["regions"]} == {"a": 5 * MS, "b": 5 * MS}
+    assert {r["launched_by"] for r in found["regions"]} == {"overlap"}
+    assert any("no links" in w for w in found["warnings"])
+    assert found["devices"][0]["idle_by_cause"]["unknown"] == 0, "one op has only edges"
+
+
+STEPS = """
+host h
+window 0 100ms
+plane /host:CPU
+  line python id=1
+    event train -5ms 10ms step_num=0
+    event train 10ms 20ms step_num=1
+    event train 30ms 10ms step_num=1
+    event eval 45ms 5ms step_num=1
+    event train 90ms 20ms step_num=4
+"""
+
+
+def test_cut_and_repeated_steps(answer):
+    found = answer(STEPS)
+    steps = found["steps"]
+    assert (steps["count"], steps["cut"], steps["repeated"]) == (5, 2, 1)
+    assert [(s["step"], s["cut"]) for s in steps["slowest"][:2]] == [(1, False), (4, True)]
+    assert found["platform"] == "none" and found["devices"] == []
+    assert "block_until_ready" in found["empty"]["devices"]
+    assert "region" in found["empty"]["regions"]
+    assert any("cut by an end" in w for w in found["warnings"])
+
+
+def test_lines_out_of_order_are_sorted_and_said(answer):
+    lines = ["    event b 30ms 5ms", "    event a 10ms 5ms", "    event b 20ms 5ms"]
+    ops = [op(40, 10, run=1), op(12, 10, run=1), op(45, 10, run=1)]
+    found = answer(CPU.format(window="100ms", host="\n".join(lines), ops="\n".join(ops)))
+    assert found["devices"][0]["busy_ps"] == 25 * MS
+    assert region(found, "b")["calls"] == 2
+    assert found["receipt"]["lines_sorted"] == 2
+    assert any("not in time order" in w for w in found["warnings"])
+
+
+def test_collector_that_gave_nothing(answer):
+    found = answer("""
+host h
+window 0 10ms
+plane /device:GPU:0
+  line "Stream #1(Kernel)"
+plane /host:CPU
+  line python id=1
+    event a 1ms 2ms
+""")
+    assert found["receipt"]["collector_empty"] is True
+    assert any("collector" in w for w in found["warnings"])
+    assert region(found, "a")["calls"] == 1
+
+
+def test_without_task_environment_the_events_are_the_window(answer):
+    found = answer("""
+host h
+plane /host:CPU
+  line python id=1
+    event a 5ms 2ms
+    event b 20ms 10ms
+""")
+    assert found["window_ps"] == 25 * MS
+    assert any("Task Environment" in w for w in found["warnings"])
+
+
+@pytest.mark.parametrize("count", [4096, 20000])
+def test_percentiles_exact_then_within_one_percent(answer, count):
+    found = answer(f"""
+host h
+window 0 10000ms
+plane /host:CPU
+  line python id=1
+    repeat {count} every 100us
+      event a {{i}}ns {{i+1}}ns
+    end
+""")
+    spread = region(found, "a")
+    assert spread["calls"] == count and spread["max_ps"] == count * 1000
+    assert spread["exact"] is (count <= 4096)
+    for key, fraction in (("p50_ps", 0.5), ("p90_ps", 0.9), ("p99_ps", 0.99)):
+        true = -(-count * round(fraction * 100) // 100) * 1000
+        assert abs(spread[key] - true) <= (0 if count <= 4096 else 0.01 * true)
