@@ -491,7 +491,7 @@ static PyGetSetDef object_attributes[] = {
 PyDoc_STRVAR(object_doc,
              "xprof's native conversion library, called without xprof's Python.\n\n"
              "The library logs to stderr; opened here it is kept to fatal lines, unless\n"
-             "TF_CPP_MIN_LOG_LEVEL is set, or xprof's own Python has opened it before in this "
+             "TF_CPP_MIN_LOG_LEVEL is 0, or xprof's own Python has opened it before in this "
              "process.");
 
 static PyType_Slot object_slots[] = {

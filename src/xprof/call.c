@@ -55,8 +55,11 @@ static int pack(const struct converter_option *options, size_t n, struct packed 
     return 0;
 }
 
-static int check_input(const char *path, struct err *e)
+static int check_input(const char *given, struct err *e)
 {
+    /* Callers hand in links in a scratch folder; the user knows the file behind one. */
+    CLEANUP(cleanup_free) char *real = realpath(given, NULL);
+    const char *path = real ? real : given;
     struct stat st;
     if (stat(path, &st) != 0)
         return err_sys(e, errno, "cannot open the capture '%s'", path);
@@ -98,7 +101,6 @@ static const char *path_end(const char *path)
 static int no_result(const struct converter *converter, const char *const *paths, size_t n_paths,
                      const char *tool, const char *words, size_t size, struct err *e)
 {
-    /* Callers hand in links in a scratch folder; the user knows the file behind one. */
     CLEANUP(cleanup_free) char *real = realpath(paths[0], NULL);
     const char *path = real ? real : paths[0];
     const char *shown = path_end(path);

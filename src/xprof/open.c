@@ -11,8 +11,7 @@
 #include "base/banned.h"
 
 /* The library reads this once, while it is being loaded: a level of 3 keeps all but fatal lines. */
-#define LOG_VARIABLE "TF_CPP_MIN_LOG_LEVEL="
-#define LOG_QUIET LOG_VARIABLE "3"
+#define LOG_VARIABLE "TF_CPP_MIN_LOG_LEVEL"
 
 extern char **environ;
 
@@ -31,32 +30,53 @@ static void *load(const char *library)
     return dlopen(library, mode);
 }
 
-/* Lends the process an environment with one more variable for as long as the library loads, by
- * swapping the pointer. setenv() would do the same by reallocating the array under the feet of any
- * other thread inside getenv(); this way such a thread reads the old array or the new one, and
- * both are whole: the lent one is never freed. */
-static void *load_quietly(const char *library)
+/* Whether the library would log. JAX sets the variable to 1 for itself when it is imported, so
+ * only 0, which nobody sets without meaning it, is a wish to see the log. */
+static bool want_log(void)
 {
-    char **own = environ;
-    if (getenv("TF_CPP_MIN_LOG_LEVEL") || !own) /* the user has spoken, or there is none */
-        return load(library);
+    const char *level = getenv(LOG_VARIABLE);
+    return level && strcmp(level, "0") == 0;
+}
+
+/* A copy of the environment in which the library stays quiet; NULL without memory. */
+static char **quiet_environment(char **own)
+{
+    static char quiet[] = LOG_VARIABLE "=3";
     size_t count = 0;
     while (own[count])
         count++;
-    static char quiet[] = LOG_QUIET;
     char **lent = malloc((count + 2) * sizeof(*lent));
     if (!lent)
+        return NULL;
+    size_t kept = 0;
+    lent[kept++] = quiet;
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(own[i], quiet, sizeof(LOG_VARIABLE)) != 0) /* name and '=' */
+            lent[kept++] = own[i];
+    lent[kept] = NULL;
+    return lent;
+}
+
+/* Lends the process that environment for as long as the library loads, by swapping the pointer.
+ * setenv() would do the same by reallocating the array under the feet of any other thread inside
+ * getenv(); this way such a thread reads the old array or the new one, and both are whole: the lent
+ * one is never freed. */
+static void *load_quietly(const char *library)
+{
+    char **own = environ;
+    char **lent = want_log() || !own ? NULL : quiet_environment(own);
+    if (!lent)
         return load(library);
-    memcpy(lent, own, count * sizeof(*lent));
-    lent[count] = quiet;
-    lent[count + 1] = NULL;
+    const char *level = getenv(LOG_VARIABLE);
     environ = lent;
     void *handle = load(library);
     if (environ == lent)
         environ = own;
+    else if (level) /* somebody set a variable meanwhile, in a copy of the lent array: theirs stays
+                     */
+        (void)setenv(LOG_VARIABLE, level, 1);
     else
-        /* Somebody set a variable meanwhile, in an array made from the lent one: theirs stays. */
-        (void)unsetenv("TF_CPP_MIN_LOG_LEVEL");
+        (void)unsetenv(LOG_VARIABLE);
     return handle;
 }
 
