@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fuzz_summary - any bytes as a capture to summarize: it answers or says why not, and what it says
+ * of each device adds up to the picosecond. */
+#include <string.h>
+
+#include "target.h"
+#include "trace/summary.h"
+
+#include "base/banned.h"
+
+static void adds_up(const struct summary *summary)
+{
+    for (size_t d = 0; d < summary->n_devices; d++) {
+        const struct summary_device *device = &summary->devices[d];
+        uint64_t by_region = 0, by_cause = 0;
+        for (size_t i = 0; i < device->n_idle_by_region; i++)
+            by_region += device->idle_by_region[i].idle_ps;
+        for (size_t i = 0; i < IDLE_CAUSES; i++)
+            by_cause += device->idle_by_cause[i];
+        HOLDS(device->busy_ps + device->idle_ps == summary->window_ps);
+        HOLDS(by_region == device->idle_ps);
+        HOLDS(by_cause == device->idle_ps);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const char *const patterns[] = {"region.*"};
+    const struct summary_options options[] = {
+        {.file = "input", .host = "host", .top = 5},
+        {.file = "input",
+         .host = "host",
+         .top = 1,
+         .region_patterns = patterns,
+         .n_region_patterns = 1,
+         .has_step_range = true,
+         .step_first = 0,
+         .step_last = 1},
+    };
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+        struct summary summary = {0};
+        struct err e = {0};
+        int code = summary_run(view_of(data, size), &options[i], &summary, &e);
+        HOLDS(code == 0 || (e.code == code && e.text[0] != '\0'));
+        adds_up(&summary);
+        summary_release(&summary);
+    }
+    return 0;
+}
