@@ -247,7 +247,8 @@ static int put_steps(struct pass *pass, struct summary *summary, struct err *e)
                                  .n_samples = steps->n_samples,
                                  .sample_stride = steps->stride,
                                  .from_device = from_device};
-    qsort(steps->samples, steps->n_samples, sizeof(*steps->samples), by_time);
+    if (steps->n_samples > 0) /* qsort takes no NULL */
+        qsort(steps->samples, steps->n_samples, sizeof(*steps->samples), by_time);
     to->slowest = put_step_list(pass, steps, summary, steps->slowest, steps->n_slowest);
     to->samples = put_step_list(pass, steps, summary, steps->samples, steps->n_samples);
     if (!to->slowest || !to->samples)
