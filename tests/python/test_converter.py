@@ -15,6 +15,7 @@ from typing import Any
 
 import jax
 import pytest
+
 from dew.telemetry.profile import require_profile_support
 
 Compare = Callable[[bytes], Any]
@@ -41,7 +42,9 @@ def alone(capture: pathlib.Path, tmp_path: pathlib.Path) -> pathlib.Path:
     return pathlib.Path(shutil.copy(capture, folder / "host.xplane.pb"))
 
 
-def xprofs(path: pathlib.Path, tool: str, params: dict[str, Any] | None = None) -> tuple[bytes, str]:
+def xprofs(
+    path: pathlib.Path, tool: str, params: dict[str, Any] | None = None
+) -> tuple[bytes, str]:
     """What xprof's Python gives for a copy of the file, in a folder of its own."""
     from xprof.convert import raw_to_tool_data
 
@@ -56,15 +59,23 @@ def xprofs(path: pathlib.Path, tool: str, params: dict[str, Any] | None = None) 
 
 
 def run(source: str, *args: object, **env: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", source, *map(str, args)], env=os.environ | env,
-                          text=True, capture_output=True, timeout=300, check=False)
+    return subprocess.run(
+        [sys.executable, "-c", source, *map(str, args)],
+        env=os.environ | env,
+        text=True,
+        capture_output=True,
+        timeout=300,
+        check=False,
+    )
 
 
 def test_found_without_importing_xprof() -> None:
-    done = run("import sys\nfrom dew.telemetry.profile import require_profile_support\n"
-               "c = require_profile_support()\n"
-               "print(c.version, c.library)\n"
-               "print([m for m in sys.modules if m.split('.')[0] in ('xprof', 'jax', 'jaxlib')])")
+    done = run(
+        "import sys\nfrom dew.telemetry.profile import require_profile_support\n"
+        "c = require_profile_support()\n"
+        "print(c.version, c.library)\n"
+        "print([m for m in sys.modules if m.split('.')[0] in ('xprof', 'jax', 'jaxlib')])"
+    )
     version, library = done.stdout.splitlines()[0].split(" ", 1)
     import importlib.metadata
 
@@ -92,33 +103,49 @@ def test_every_report_is_xprofs_own(alone: pathlib.Path) -> None:
             continue
         ours = converter.xspace_to_tool_data([alone], tool)
         assert ours == xprofs(alone, tool), tool
-    assert [path.name for path in alone.parent.iterdir()] == [alone.name], "a cache beside the capture"
+    assert [path.name for path in alone.parent.iterdir()] == [alone.name], (
+        "a cache beside the capture"
+    )
 
 
 def same(data: bytes) -> bytes:
     return data
 
 
-@pytest.mark.parametrize(("tool", "params", "seen_as"), [
-    ("op_profile", {"group_by": "category"}, same),
-    ("overview_page", {"use_saved_result": False}, same),
-    ("overview_page^", {}, same),
-    ("trace_viewer@", {"trace_viewer_options": {"resolution": 1000}, "hosts": ["host"]}, same),
-    ("trace_viewer", {"trace_viewer_options": {"format": "pb"}}, len),
-    ("memory_viewer", {"module_name": "MODULE", "memory_space": "0"}, json.loads),
-    ("memory_viewer", {"module_name": "MODULE", "view_memory_allocation_timeline": True}, same),
-    ("graph_viewer", {"graph_viewer_options": {"module_name": "MODULE", "type": "short_txt"}}, same),
-    ("graph_viewer", {"graph_viewer_options": {"module_name": "MODULE", "type": "long_txt"}}, same),
-    ("kernel_utilization", {}, same),
-])
-def test_params_are_handed_on(alone: pathlib.Path, tool: str, params: dict[str, Any],
-                              seen_as: Compare) -> None:
+@pytest.mark.parametrize(
+    ("tool", "params", "seen_as"),
+    [
+        ("op_profile", {"group_by": "category"}, same),
+        ("overview_page", {"use_saved_result": False}, same),
+        ("overview_page^", {}, same),
+        ("trace_viewer@", {"trace_viewer_options": {"resolution": 1000}, "hosts": ["host"]}, same),
+        ("trace_viewer", {"trace_viewer_options": {"format": "pb"}}, len),
+        ("memory_viewer", {"module_name": "MODULE", "memory_space": "0"}, json.loads),
+        ("memory_viewer", {"module_name": "MODULE", "view_memory_allocation_timeline": True}, same),
+        (
+            "graph_viewer",
+            {"graph_viewer_options": {"module_name": "MODULE", "type": "short_txt"}},
+            same,
+        ),
+        (
+            "graph_viewer",
+            {"graph_viewer_options": {"module_name": "MODULE", "type": "long_txt"}},
+            same,
+        ),
+        ("kernel_utilization", {}, same),
+    ],
+)
+def test_params_are_handed_on(
+    alone: pathlib.Path, tool: str, params: dict[str, Any], seen_as: Compare
+) -> None:
     """`seen_as`: two calls of the library itself already differ in the order of some lists."""
     from xprof.convert import raw_to_tool_data
 
     raw_to_tool_data.xspace_to_tool_names([str(shutil.copy(alone, alone.parent.with_name("m.pb")))])
-    module = next(path.name.removesuffix(".hlo_proto.pb")
-                  for path in alone.parent.parent.glob("*.hlo_proto.pb"))
+    module = next(
+        path.name.removesuffix(".hlo_proto.pb")
+        for path in alone.parent.parent.glob("*.hlo_proto.pb")
+    )
     params = json.loads(json.dumps(params).replace("MODULE", module))
     data, mime = require_profile_support().xspace_to_tool_data([alone], tool, params)
     wanted, wanted_mime = xprofs(alone, tool, params)
@@ -138,7 +165,8 @@ def test_trace_viewer_is_the_librarys_protobuf(alone: pathlib.Path) -> None:
     trace.ParseFromString(data)
     theirs = json.loads(xprofs(alone, "trace_viewer")[0])
     assert len(trace.trace_events) == sum(
-        event.get("ph") in ("X", "i") for event in theirs["traceEvents"])
+        event.get("ph") in ("X", "i") for event in theirs["traceEvents"]
+    )
 
 
 def test_gpu_capture(shared_captures: pathlib.Path, tmp_path: pathlib.Path) -> None:
@@ -166,7 +194,7 @@ def test_captures_that_yield_nothing(alone: pathlib.Path, damage: str) -> None:
         case "garbage":
             alone.write_bytes(b"not a capture \xff\xff")
         case "half":
-            alone.write_bytes(whole[:len(whole) // 2])
+            alone.write_bytes(whole[: len(whole) // 2])
         case "empty":
             alone.write_bytes(b"")
         case _:
@@ -174,8 +202,10 @@ def test_captures_that_yield_nothing(alone: pathlib.Path, damage: str) -> None:
     if damage == "folder":
         alone.mkdir()
     converter = require_profile_support()
-    for call in (lambda: converter.xspace_to_tool_names([alone]),
-                 lambda: converter.xspace_to_tool_data([alone], "overview_page")):
+    for call in (
+        lambda: converter.xspace_to_tool_names([alone]),
+        lambda: converter.xspace_to_tool_data([alone], "overview_page"),
+    ):
         with pytest.raises((RuntimeError, OSError)) as caught:
             call()
         assert str(alone) in str(caught.value)
@@ -206,19 +236,30 @@ def test_two_hosts(alone: pathlib.Path) -> None:
         converter.xspace_to_tool_data([alone, alone], "overview_page")
 
 
-@pytest.mark.parametrize(("paths", "error"), [
-    ([], ValueError), ("one.xplane.pb", TypeError), ([3], TypeError), (3, TypeError),
-    (["a\0b"], ValueError),
-])
+@pytest.mark.parametrize(
+    ("paths", "error"),
+    [
+        ([], ValueError),
+        ("one.xplane.pb", TypeError),
+        ([3], TypeError),
+        (3, TypeError),
+        (["a\0b"], ValueError),
+    ],
+)
 def test_wrong_paths(paths: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
         require_profile_support().xspace_to_tool_names(paths)
 
 
-@pytest.mark.parametrize(("params", "error"), [
-    ({"use_saved_result": 1.5}, TypeError), ({"use_saved_result": 2**40}, OverflowError),
-    ({"use_saved_result": "a\0b"}, ValueError), (3, Exception),
-])
+@pytest.mark.parametrize(
+    ("params", "error"),
+    [
+        ({"use_saved_result": 1.5}, TypeError),
+        ({"use_saved_result": 2**40}, OverflowError),
+        ({"use_saved_result": "a\0b"}, ValueError),
+        (3, Exception),
+    ],
+)
 def test_wrong_params(alone: pathlib.Path, params: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
         require_profile_support().xspace_to_tool_data([alone], "overview_page", params)
@@ -236,11 +277,13 @@ def test_read_only_folder(alone: pathlib.Path) -> None:
 def test_scratch_is_removed(alone: pathlib.Path, tmp_path: pathlib.Path) -> None:
     scratch = tmp_path / "tmp"
     scratch.mkdir()
-    source = ("import sys\nfrom dew.telemetry.profile import require_profile_support\n"
-              "c = require_profile_support()\n"
-              "c.xspace_to_tool_data([sys.argv[1]], 'overview_page')\n"
-              "try: c.xspace_to_tool_data([sys.argv[1]], 'nonsense')\n"
-              "except RuntimeError: pass\n")
+    source = (
+        "import sys\nfrom dew.telemetry.profile import require_profile_support\n"
+        "c = require_profile_support()\n"
+        "c.xspace_to_tool_data([sys.argv[1]], 'overview_page')\n"
+        "try: c.xspace_to_tool_data([sys.argv[1]], 'nonsense')\n"
+        "except RuntimeError: pass\n"
+    )
     done = run(source, alone, TMPDIR=str(scratch))
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     assert list(scratch.iterdir()) == []
@@ -251,8 +294,14 @@ def test_scratch_is_removed(alone: pathlib.Path, tmp_path: pathlib.Path) -> None
 def test_other_threads_run_meanwhile(alone: pathlib.Path) -> None:
     converter = require_profile_support()
     results: list[bytes] = []
-    threads = [threading.Thread(target=lambda: results.append(
-        converter.xspace_to_tool_data([alone], "overview_page")[0])) for _ in range(4)]
+    threads = [
+        threading.Thread(
+            target=lambda: results.append(
+                converter.xspace_to_tool_data([alone], "overview_page")[0]
+            )
+        )
+        for _ in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -278,9 +327,11 @@ def package(folder: pathlib.Path, version: str, library: bytes | pathlib.Path) -
     return folder
 
 
-REQUIRE = ("from dew.telemetry.profile import require_profile_support\n"
-           "try: print(require_profile_support())\n"
-           "except ImportError as e: print('ImportError:', e)\n")
+REQUIRE = (
+    "from dew.telemetry.profile import require_profile_support\n"
+    "try: print(require_profile_support())\n"
+    "except ImportError as e: print('ImportError:', e)\n"
+)
 
 
 def test_missing() -> None:
@@ -290,15 +341,23 @@ def test_missing() -> None:
 
 
 def test_too_old(tmp_path: pathlib.Path) -> None:
-    done = run(REQUIRE, PYTHONPATH=os.pathsep.join(
-        [str(package(tmp_path, "2.21.9", b"old")), os.environ.get("PYTHONPATH", "")]))
+    done = run(
+        REQUIRE,
+        PYTHONPATH=os.pathsep.join(
+            [str(package(tmp_path, "2.21.9", b"old")), os.environ.get("PYTHONPATH", "")]
+        ),
+    )
     assert done.stdout.startswith("ImportError: xprof 2.21.9 is too old: 2.22.3"), done
     assert "pip install" in done.stdout
 
 
 def test_broken(tmp_path: pathlib.Path) -> None:
-    done = run(REQUIRE, PYTHONPATH=os.pathsep.join(
-        [str(package(tmp_path, "2.24.2", b"broken")), os.environ.get("PYTHONPATH", "")]))
+    done = run(
+        REQUIRE,
+        PYTHONPATH=os.pathsep.join(
+            [str(package(tmp_path, "2.24.2", b"broken")), os.environ.get("PYTHONPATH", "")]
+        ),
+    )
     assert done.stdout.startswith("ImportError: xprof's library cannot be opened"), done
     assert "pip install" in done.stdout
 
@@ -322,7 +381,9 @@ def test_newer_version_is_tried_first(tmp_path: pathlib.Path) -> None:
     assert done.stdout.startswith("<converter of xprof 9.0.0"), done
     bad = package(tmp_path / "bad", "9.0.0", b"not a library")
     done = run(REQUIRE, PYTHONPATH=os.pathsep.join([str(bad), os.environ.get("PYTHONPATH", "")]))
-    assert done.stdout.startswith("ImportError: xprof 9.0.0 has not been seen by this version"), done
+    assert done.stdout.startswith("ImportError: xprof 9.0.0 has not been seen by this version"), (
+        done
+    )
 
 
 def test_named_by_the_environment(tmp_path: pathlib.Path) -> None:

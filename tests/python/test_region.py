@@ -16,6 +16,7 @@ from collections.abc import Iterator
 
 import jax
 import pytest
+
 from dew.telemetry.profile import Profiler, profile, region
 
 
@@ -38,9 +39,16 @@ def spans(p: Profiler) -> list[tuple[str, int, int]]:
     assert p.capture is not None
     (path,) = p.capture.rglob("*.xplane.pb")
     data = jax.profiler.ProfileData.from_file(str(path))
-    return sorted(((event.name, int(event.start_ns), int(event.duration_ns))
-                   for plane in data.planes if plane.name == "/host:CPU"
-                   for line in plane.lines for event in line.events), key=lambda span: span[1])
+    return sorted(
+        (
+            (event.name, int(event.start_ns), int(event.duration_ns))
+            for plane in data.planes
+            if plane.name == "/host:CPU"
+            for line in plane.lines
+            for event in line.events
+        ),
+        key=lambda span: span[1],
+    )
 
 
 def named(p: Profiler, *names: str) -> list[str]:
@@ -59,8 +67,9 @@ STATES = pytest.mark.parametrize("when", ["idle", "tracing"])
 
 
 @STATES
-@pytest.mark.parametrize("name", ["loss#1#", "a#k=v#", "#", "a\0b", "\0", "\ud800", "x\udfffy",
-                                  "ü" * 1000 + "#"])
+@pytest.mark.parametrize(
+    "name", ["loss#1#", "a#k=v#", "#", "a\0b", "\0", "\ud800", "x\udfffy", "ü" * 1000 + "#"]
+)
 def test_names_that_the_trace_would_change(when: str, name: str, tmp_path: pathlib.Path) -> None:
     with state(when, tmp_path):
         for _ in range(2):  # a refused name is not remembered as a good one
@@ -78,7 +87,12 @@ def test_names_that_are_no_str(when: str, name: object, tmp_path: pathlib.Path) 
 @STATES
 def test_wrong_calls(when: str, tmp_path: pathlib.Path) -> None:
     with state(when, tmp_path):
-        for args, kwargs in (((), {}), (("a", "b"), {}), (("a",), {"name": "b"}), ((), {"label": "a"})):
+        for args, kwargs in (
+            ((), {}),
+            (("a", "b"), {}),
+            (("a",), {"name": "b"}),
+            ((), {"label": "a"}),
+        ):
             with pytest.raises(TypeError):
                 region(*args, **kwargs)
 
@@ -93,8 +107,21 @@ class Odd(str):
         raise AssertionError("compared")
 
 
-GOOD = ["", " ", "plain", "a#b", "#a", "input.wait", "ünïcode ✓ 漢字 🎉", "line\nbreak\ttab", "quote\"'\\",
-        "%s%n%d", "<b>&amp;</b>", "$python", "a" * 70_000]
+GOOD = [
+    "",
+    " ",
+    "plain",
+    "a#b",
+    "#a",
+    "input.wait",
+    "ünïcode ✓ 漢字 🎉",
+    "line\nbreak\ttab",
+    "quote\"'\\",
+    "%s%n%d",
+    "<b>&amp;</b>",
+    "$python",
+    "a" * 70_000,
+]
 
 
 def test_names_are_exact(tmp_path: pathlib.Path) -> None:
@@ -225,7 +252,9 @@ def test_asyncio_overlap(tmp_path: pathlib.Path) -> None:
 
     with capturing(tmp_path) as p:
         asyncio.run(both())
-    durations = sorted((name, duration) for name, _, duration in spans(p) if name in ("slow", "quick"))
+    durations = sorted(
+        (name, duration) for name, _, duration in spans(p) if name in ("slow", "quick")
+    )
     assert [name for name, _ in durations] == ["quick", "quick", "slow"]
     assert durations[0][1] >= 9e6
     assert durations[1][1] >= 19e6
@@ -355,8 +384,9 @@ def test_inside_jit_it_counts_once(tmp_path: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize("raw", [True, False])
-def test_trace_me_of_a_version_not_seen_yet(raw: bool, tmp_path: pathlib.Path,
-                                            monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trace_me_of_a_version_not_seen_yet(
+    raw: bool, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Later versions may start in __enter__ and not when made: then the methods are called."""
     import jaxlib
 

@@ -58,7 +58,7 @@ def test_help_shows_types(path: str, wanted: str) -> None:
 @pytest.mark.parametrize("path", ["", *SIGNATURES])
 def test_documented(path: str) -> None:
     found = find(path) if path else module
-    assert len((inspect.getdoc(found) or "").split()) > 5
+    assert len((inspect.getdoc(found) or "").split()) > (0 if path.endswith("__") else 5)
 
 
 def test_module_of_public_names() -> None:
