@@ -61,8 +61,9 @@ static int check_name(struct region_hub *hub, PyObject *name)
         return -1;
     /* An instance of a subclass may carry anything with it: it is not kept. */
     if (PyUnicode_CheckExact(name) && PyUnicode_GetLength(name) <= CHECKED_NAME_MAX) {
-        PyObject **slot = hub_checked(hub, name);
-        replace(slot, Py_NewRef(name));
+        size_t slot = hub_slot(name);
+        hub->noted[slot] = false;
+        replace(&hub->checked[slot], Py_NewRef(name));
     }
     return 0;
 }
@@ -191,7 +192,7 @@ static struct region_hub *hub_new(void)
 
 static PyObject *make(struct region_hub *hub, PyObject *name, unsigned owner)
 {
-    if (*hub_checked(hub, name) != name && check_name(hub, name) < 0)
+    if (hub->checked[hub_slot(name)] != name && check_name(hub, name) < 0)
         return NULL;
     if (atomic_load_explicit(&owner_capturing, memory_order_relaxed) == 0)
         return Py_NewRef(hub->idle);
@@ -290,6 +291,7 @@ int region_note_started(struct module_state *state, unsigned owner)
     replace(&hub->names, STEAL(names));
     hub->trace_me_is_raw = raw;
     hub->owner = owner;
+    memset(hub->noted, 0, sizeof(hub->noted));
     return 0;
 }
 

@@ -25,11 +25,12 @@ struct region_hub {
     unsigned serial;      /* of the capture that a span was last entered in */
     struct span *open;    /* newest first; each removes itself */
     PyObject *checked[CHECKED_SLOTS];
+    bool noted[CHECKED_SLOTS]; /* the name in that slot is in `names` */
 };
 
-static inline PyObject **hub_checked(struct region_hub *hub, PyObject *name)
+static inline size_t hub_slot(PyObject *name)
 {
-    return &hub->checked[((uintptr_t)name >> 4 ^ (uintptr_t)name >> 10) % CHECKED_SLOTS];
+    return ((uintptr_t)name >> 4 ^ (uintptr_t)name >> 10) % CHECKED_SLOTS;
 }
 
 /* The type of spans: new reference. */

@@ -53,13 +53,19 @@ static void list_remove(struct span *span)
     span->open = false;
 }
 
-/* The name goes into the capture's manifest once; most entries find it there. */
+/* The name goes into the capture's manifest once; most entries see at a glance that it is. */
 static int note_name(struct span *span)
 {
-    PyObject *names = span->hub->names;
-    if (PyDict_GetItemWithError(names, span->name))
+    struct region_hub *hub = span->hub;
+    size_t slot = hub_slot(span->name);
+    bool kept = hub->checked[slot] == span->name;
+    if (kept && hub->noted[slot])
         return 0;
-    return PyErr_Occurred() ? -1 : PyDict_SetItem(names, span->name, Py_None);
+    if (PyDict_SetItem(hub->names, span->name, Py_None) < 0)
+        return -1;
+    if (kept)
+        hub->noted[slot] = true;
+    return 0;
 }
 
 static PyObject *trace_me_begin(struct span *span)
