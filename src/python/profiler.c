@@ -1,38 +1,245 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* profiler - the Profiler class: what was configured, and the capture that runs, if one does. */
+/* profiler - the Profiler class: what was configured, and its face to Python.
+ *
+ * Configuration touches nothing: what cannot be is refused at start, where it matters. How a
+ * capture is started and stopped is in profiler_life.c. */
 #include "python/profiler.h"
 
+#include "python/profiler_life.h"
 #include "python/region.h"
 
 #include "base/banned.h"
 
-struct profiler {
-    PyObject_HEAD PyObject *weakrefs;
-    PyObject *directory;
-    PyObject *options;
-    unsigned serial;
-};
-
 struct module_state *state_of_type(PyTypeObject *type)
 {
-    return PyType_GetModuleState(type);
+    /* Subclasses made in Python belong to no module of ours. */
+    for (PyTypeObject *base = type; base; base = PyType_GetSlot(base, Py_tp_base)) {
+        PyObject *module =
+            PyType_GetFlags(base) & Py_TPFLAGS_HEAPTYPE ? PyType_GetModule(base) : NULL;
+        if (module)
+            return state_of_module(module);
+        PyErr_Clear();
+    }
+    return NULL;
 }
 
-static PyObject *profiler_make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+static PyObject *make_path(PyObject *text)
 {
+    OWNED type = py_import_attr("pathlib", "Path");
+    return type ? PyObject_CallFunctionObjArgs(type, text, NULL) : NULL;
+}
+
+static int parse_reports(PyObject *value, enum reports_mode *ret, const char *source)
+{
+    static const char *const names[] = {"wait", "background", "off"};
+    for (size_t i = 0; PyUnicode_Check(value) && i < sizeof(names) / sizeof(names[0]); i++) {
+        if (PyUnicode_CompareWithASCIIString(value, names[i]) == 0) {
+            *ret = (enum reports_mode)i;
+            return 0;
+        }
+    }
+    PyErr_Format(PyUnicode_Check(value) ? PyExc_ValueError : PyExc_TypeError,
+                 "%s must be 'wait', 'background' or 'off', not %R", source, value);
+    return -1;
+}
+
+/* The environment is asked each time, so that a program may set it after the import. */
+static PyObject *default_reports(void)
+{
+    OWNED environ = py_import_attr("os", "environ");
+    OWNED value =
+        environ ? py_call_method(environ, "get", "(ss)", "DEW_PROFILE_REPORTS", "") : NULL;
+    if (!value)
+        return NULL;
+    if (PyUnicode_Check(value) && PyUnicode_GetLength(value) == 0)
+        return PyUnicode_FromString("wait");
+    enum reports_mode mode;
+    if (parse_reports(value, &mode, "the environment variable DEW_PROFILE_REPORTS") < 0)
+        return NULL;
+    return STEAL(value);
+}
+
+PyObject *profiler_reports(struct profiler *self, enum reports_mode *ret)
+{
+    OWNED value = self->reports ? Py_NewRef(self->reports) : default_reports();
+    if (!value || parse_reports(value, ret, "reports") < 0)
+        return NULL;
+    return STEAL(value);
+}
+
+static PyObject *take_directory(PyObject *directory)
+{
+    if (directory == Py_None)
+        return NULL;
+    PyObject *path = PyOS_FSPath(directory);
+    if (!path && PyErr_ExceptionMatches(PyExc_TypeError) &&
+        !PyObject_HasAttrString((PyObject *)Py_TYPE(directory), "__fspath__")) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_TypeError,
+                     "directory must be a str, an os.PathLike of str or None, not %R",
+                     (PyObject *)Py_TYPE(directory));
+    }
+    return path;
+}
+
+static PyObject *take_options(PyObject *options)
+{
+    if (options == Py_None)
+        return NULL;
+    int is = jax_is_options(options);
+    if (is > 0)
+        return Py_NewRef(options);
+    if (is == 0)
+        PyErr_Format(PyExc_TypeError,
+                     "options must be a jax.profiler.ProfileOptions or None, not %R; "
+                     "capture_options() gives one to change",
+                     (PyObject *)Py_TYPE(options));
+    return NULL;
+}
+
+/* Replaces what an earlier __init__ left; a capture that runs is not touched by it. */
+static int profiler_init(PyObject *object, PyObject *args, PyObject *kwargs)
+{
+    struct profiler *self = (struct profiler *)object;
     static char directory_name[] = "directory", options_name[] = "options";
     static char *names[] = {directory_name, options_name, NULL};
     PyObject *directory = Py_None, *options = Py_None;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$O:Profiler", names, &directory, &options))
-        return NULL;
-    allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-    struct profiler *self = (struct profiler *)alloc(type, 0);
-    if (!self)
-        return NULL;
-    self->directory = Py_NewRef(directory);
-    self->options = Py_NewRef(options);
-    return (PyObject *)self;
+        return -1;
+    OWNED path = take_directory(directory);
+    OWNED checked = PyErr_Occurred() ? NULL : take_options(options);
+    if (PyErr_Occurred())
+        return -1;
+    PyObject *old[] = {self->directory, self->options};
+    self->directory = STEAL(path);
+    self->options = STEAL(checked);
+    if (self->region_owner == 0)
+        self->region_owner = region_owner_number();
+    Py_XDECREF(old[0]);
+    Py_XDECREF(old[1]);
+    return 0;
 }
+
+PyObject *profiler_new(struct module_state *state, PyObject *args, PyObject *kwargs)
+{
+    return PyObject_Call((PyObject *)state->profiler_type, args, kwargs);
+}
+
+/* --- attributes --- */
+
+static PyObject *get_directory(PyObject *object, void *Py_UNUSED(closure))
+{
+    struct profiler *self = (struct profiler *)object;
+    if (!self->directory)
+        Py_RETURN_NONE;
+    OWNED decode = py_import_attr("os", "fsdecode");
+    OWNED text = decode ? PyObject_CallFunctionObjArgs(decode, self->directory, NULL) : NULL;
+    return text ? make_path(text) : NULL;
+}
+
+static PyObject *get_capture(PyObject *object, void *Py_UNUSED(closure))
+{
+    struct profiler *self = (struct profiler *)object;
+    return Py_NewRef(self->capture ? self->capture : Py_None);
+}
+
+static PyObject *get_reports(PyObject *object, void *Py_UNUSED(closure))
+{
+    enum reports_mode mode;
+    return profiler_reports((struct profiler *)object, &mode);
+}
+
+static int set_reports(PyObject *object, PyObject *value, void *Py_UNUSED(closure))
+{
+    struct profiler *self = (struct profiler *)object;
+    enum reports_mode mode;
+    if (!value) {
+        PyErr_SetString(PyExc_AttributeError, "reports cannot be deleted");
+        return -1;
+    }
+    if (parse_reports(value, &mode, "reports") < 0)
+        return -1;
+    PyObject *old = self->reports;
+    self->reports = Py_NewRef(value);
+    Py_XDECREF(old);
+    return 0;
+}
+
+static PyGetSetDef profiler_attributes[] = {
+    {"directory", get_directory, NULL,
+     "The root of the captures (pathlib.Path); None until one was given or allocated.", NULL},
+    {"capture", get_capture, NULL,
+     "The newest capture's own folder (pathlib.Path); None before the first start.", NULL},
+    {"reports", get_reports, set_reports,
+     "When the reports are made: 'wait' (stop returns when they are), 'background' or 'off'.\n"
+     "The default is what DEW_PROFILE_REPORTS says, else 'wait'.",
+     NULL},
+    {NULL},
+};
+
+/* --- methods --- */
+
+PyDoc_STRVAR(start_doc,
+             "start($self)\n--\n\n"
+             "Start a capture and return self.\n\n"
+             "Waits for pending work of the default backend first. A failed start leaves nothing\n"
+             "behind. RuntimeError: a capture or another JAX trace runs already.");
+
+static PyObject *method_start(PyObject *object, PyObject *Py_UNUSED(none))
+{
+    return profiler_start((struct profiler *)object) < 0 ? NULL : Py_NewRef(object);
+}
+
+PyDoc_STRVAR(
+    stop_doc,
+    "stop($self)\n--\n\n"
+    "Stop the capture, save it and make its reports.\n\n"
+    "Waits for pending work of the default backend first. Whatever fails, the capture is\n"
+    "saved, if need be in a temporary folder that the error names; several errors come as\n"
+    "an ExceptionGroup. RuntimeError: this profiler has no capture running.");
+
+static PyObject *method_stop(PyObject *object, PyObject *Py_UNUSED(none))
+{
+    if (profiler_stop((struct profiler *)object) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(exit_doc, "__exit__($self, exc_type, exc, traceback, /)\n--\n\n"
+                       "Stop the capture, unless it was stopped already.\n\n"
+                       "An exception of the body wins: what fails here becomes notes on it.");
+
+static PyObject *method_exit(PyObject *object, PyObject *args)
+{
+    PyObject *type, *exception, *traceback;
+    if (!PyArg_UnpackTuple(args, "__exit__", 3, 3, &type, &exception, &traceback))
+        return NULL;
+    PyObject *body = exception == Py_None ? NULL : exception;
+    if (profiler_leave((struct profiler *)object, body) < 0)
+        return NULL;
+    Py_RETURN_FALSE;
+}
+
+PyDoc_STRVAR(region_doc, "region($self, name)\n--\n\n"
+                         "As the module's region(), but spanning only while this profiler "
+                         "captures.");
+
+static PyObject *method_region(PyObject *object, PyObject *name)
+{
+    struct module_state *state = state_of_type(Py_TYPE(object));
+    return region_new(state, name, ((struct profiler *)object)->region_owner);
+}
+
+static PyMethodDef profiler_methods[] = {
+    {"region", method_region, METH_O, region_doc},
+    {"start", method_start, METH_NOARGS, start_doc},
+    {"stop", method_stop, METH_NOARGS, stop_doc},
+    {"__enter__", method_start, METH_NOARGS, "__enter__($self)\n--\n\nstart()"},
+    {"__exit__", method_exit, METH_VARARGS, exit_doc},
+    {NULL},
+};
+
+/* --- type --- */
 
 static int profiler_traverse(PyObject *object, visitproc visit, void *arg)
 {
@@ -40,6 +247,13 @@ static int profiler_traverse(PyObject *object, visitproc visit, void *arg)
     Py_VISIT(Py_TYPE(object));
     Py_VISIT(self->directory);
     Py_VISIT(self->options);
+    Py_VISIT(self->capture);
+    Py_VISIT(self->reports);
+    if (self->running) {
+        Py_VISIT(self->running->manifest);
+        Py_VISIT(self->running->options);
+        Py_VISIT(self->running->library);
+    }
     return 0;
 }
 
@@ -48,52 +262,56 @@ static int profiler_clear(PyObject *object)
     struct profiler *self = (struct profiler *)object;
     Py_CLEAR(self->directory);
     Py_CLEAR(self->options);
+    Py_CLEAR(self->capture);
+    Py_CLEAR(self->reports);
+    if (self->running) {
+        Py_CLEAR(self->running->manifest);
+        Py_CLEAR(self->running->options);
+        Py_CLEAR(self->running->library);
+    }
     return 0;
 }
 
 static void profiler_dealloc(PyObject *object)
 {
+    struct profiler *self = (struct profiler *)object;
     PyTypeObject *type = Py_TYPE(object);
     PyObject_GC_UnTrack(object);
-    if (((struct profiler *)object)->weakrefs)
+    if (self->weakrefs)
         PyObject_ClearWeakRefs(object);
     (void)profiler_clear(object);
+    capture_free(STEAL(self->running));
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     release(object);
     Py_DECREF(type);
 }
-
-static PyObject *profiler_start(PyObject *object, PyObject *Py_UNUSED(none))
-{
-    (void)object;
-    PyErr_SetString(PyExc_NotImplementedError, "captures are not built yet");
-    return NULL;
-}
-
-static PyMethodDef profiler_methods[] = {
-    {"start", profiler_start, METH_NOARGS, "start()\n--\n\n"},
-    {NULL},
-};
 
 static PyMemberDef profiler_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(struct profiler, weakrefs), READONLY, NULL},
     {NULL},
 };
 
+PyDoc_STRVAR(profiler_doc,
+             "Profiler(directory=None, *, options=None)\n--\n\n"
+             "Captures of this process into folders below `directory`.\n\n"
+             "directory: str or os.PathLike of a local folder, made where it is missing; None "
+             "takes a\n    fresh temporary folder at the first start, which stays.\n"
+             "options: jax.profiler.ProfileOptions; None takes capture_options() at each start.\n\n"
+             "Only configures; may be used again and again, as a context or by start() and "
+             "stop().");
+
 static PyType_Slot profiler_slots[] = {
-    {Py_tp_new, profiler_make},
-    {Py_tp_traverse, profiler_traverse},
-    {Py_tp_clear, profiler_clear},
-    {Py_tp_dealloc, profiler_dealloc},
-    {Py_tp_methods, profiler_methods},
-    {Py_tp_members, profiler_members},
-    {0, NULL},
+    {Py_tp_doc, (void *)profiler_doc},   {Py_tp_new, (void *)PyType_GenericNew},
+    {Py_tp_init, (void *)profiler_init}, {Py_tp_traverse, profiler_traverse},
+    {Py_tp_clear, profiler_clear},       {Py_tp_dealloc, profiler_dealloc},
+    {Py_tp_methods, profiler_methods},   {Py_tp_members, profiler_members},
+    {Py_tp_getset, profiler_attributes}, {0, NULL},
 };
 
 static PyType_Spec profiler_spec = {
     .name = "dew.telemetry.profile.Profiler",
     .basicsize = sizeof(struct profiler),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE,
     .slots = profiler_slots,
 };
 
@@ -101,14 +319,4 @@ int profiler_type_add(PyObject *module, struct module_state *state)
 {
     state->profiler_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &profiler_spec, NULL);
     return state->profiler_type ? PyModule_AddType(module, state->profiler_type) : -1;
-}
-
-PyObject *profiler_new(struct module_state *state, PyObject *args, PyObject *kwargs)
-{
-    return PyObject_Call((PyObject *)state->profiler_type, args, kwargs);
-}
-
-PyObject *profiler_active(struct module_state *state)
-{
-    return Py_NewRef(state->active ? state->active : Py_None);
 }
