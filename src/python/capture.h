@@ -14,6 +14,8 @@
 #include "python/jax_calls.h"
 #include "python/state.h"
 
+#define UTC_TEXT_MAX 64
+
 enum reports_mode { REPORTS_WAIT, REPORTS_BACKGROUND, REPORTS_OFF };
 
 enum capture_state { CAPTURE_CAPTURING, CAPTURE_CAPTURED, CAPTURE_FAILED };
@@ -34,6 +36,7 @@ struct capture {
     unsigned serial; /* in the owner slot */
     enum jax_way way;
     uint64_t started_ns; /* monotonic */
+    char started_utc[UTC_TEXT_MAX];
     struct capture_folders folders;
     PyObject *manifest; /* dict; written again at each change of state */
     PyObject *options;  /* the ProfileOptions it runs with */
@@ -110,7 +113,6 @@ must_check int manifest_put_seconds(struct capture *capture, const char *key, ui
 must_check int manifest_write(struct capture *capture, enum capture_state state);
 
 /* The present, as the manifest writes it: "2025-01-31T12:00:00.123456Z". */
-#define UTC_TEXT_MAX 64
 void utc_text(char text[UTC_TEXT_MAX]);
 
 uint64_t monotonic_ns(void);

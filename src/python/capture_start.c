@@ -89,6 +89,7 @@ static int begin(struct module_state *state, PyObject *directory, PyObject *opti
     OWNED converter = NULL;
     uint64_t since = monotonic_ns();
     capture->started_ns = since;
+    utc_text(capture->started_utc);
     if (choose_root(directory, &capture->folders) < 0 ||
         find_converter(state, reports, &converter) < 0 || jax_import() < 0 ||
         refuse_foreign_trace() < 0)
@@ -109,9 +110,7 @@ static int begin(struct module_state *state, PyObject *directory, PyObject *opti
         manifest_put_seconds(capture, "drain_at_start", since) < 0)
         return -1;
 
-    char now[UTC_TEXT_MAX];
-    utc_text(now);
-    owner_describe(capture->serial, capture->folders.folder, now);
+    owner_describe(capture->serial, capture->folders.folder, capture->started_utc);
     since = monotonic_ns();
     if (jax_trace_on(capture->folders.jax_folder, capture->options) < 0)
         return -1;

@@ -71,12 +71,10 @@ static int put_capture(struct capture *capture)
 
 static int put_times(struct capture *capture)
 {
-    char now[UTC_TEXT_MAX];
-    utc_text(now);
     if (manifest_put(capture, NULL, "durations_s", PyDict_New()) < 0)
         return -1;
     return manifest_put(capture, NULL, "times",
-                        Py_BuildValue("{s:s,s:K,s:O,s:O}", "started_utc", now,
+                        Py_BuildValue("{s:s,s:K,s:O,s:O}", "started_utc", capture->started_utc,
                                       "started_monotonic_ns",
                                       (unsigned long long)capture->started_ns, "stopped_utc",
                                       Py_None, "stopped_monotonic_ns", Py_None));

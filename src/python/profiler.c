@@ -179,11 +179,19 @@ static PyGetSetDef profiler_attributes[] = {
 
 /* --- methods --- */
 
-PyDoc_STRVAR(start_doc,
-             "start($self)\n--\n\n"
-             "Start a capture and return self.\n\n"
-             "Waits for pending work of the default backend first. A failed start leaves nothing\n"
-             "behind. RuntimeError: a capture or another JAX trace runs already.");
+PyDoc_STRVAR(
+    start_doc,
+    "start($self)\n--\n\n"
+    "start() -> Self\n\n"
+    "Start a capture and return self.\n\n"
+    "Waits for pending work of the default backend first. A failed start leaves nothing\n"
+    "behind. RuntimeError: a capture or another JAX trace runs already. ImportError: xprof\n"
+    "is missing, too old or broken. OSError, ValueError, TypeError: the folder cannot be\n"
+    "used.");
+
+PyDoc_STRVAR(enter_doc, "__enter__($self)\n--\n\n"
+                        "__enter__() -> Self\n\n"
+                        "Start a capture, as start() does, and return self.");
 
 static PyObject *method_start(PyObject *object, PyObject *Py_UNUSED(none))
 {
@@ -193,10 +201,12 @@ static PyObject *method_start(PyObject *object, PyObject *Py_UNUSED(none))
 PyDoc_STRVAR(
     stop_doc,
     "stop($self)\n--\n\n"
+    "stop() -> None\n\n"
     "Stop the capture, save it and make its reports.\n\n"
     "Waits for pending work of the default backend first. Whatever fails, the capture is\n"
     "saved, if need be in a temporary folder that the error names; several errors come as\n"
-    "an ExceptionGroup. RuntimeError: this profiler has no capture running.");
+    "an ExceptionGroup. A report that fails is a RuntimeWarning. RuntimeError: this\n"
+    "profiler has no capture running.");
 
 static PyObject *method_stop(PyObject *object, PyObject *Py_UNUSED(none))
 {
@@ -205,37 +215,46 @@ static PyObject *method_stop(PyObject *object, PyObject *Py_UNUSED(none))
     Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(exit_doc, "__exit__($self, exc_type, exc, traceback, /)\n--\n\n"
+PyDoc_STRVAR(exit_doc, "__exit__($self, exc_type, exc, traceback)\n--\n\n"
+                       "__exit__(exc_type, exc, traceback) -> None\n\n"
                        "Stop the capture, unless it was stopped already.\n\n"
                        "An exception of the body wins: what fails here becomes notes on it.");
 
-static PyObject *method_exit(PyObject *object, PyObject *args)
+static PyObject *method_exit(PyObject *object, PyObject *args, PyObject *kwargs)
 {
-    PyObject *type, *exception, *traceback;
-    if (!PyArg_UnpackTuple(args, "__exit__", 3, 3, &type, &exception, &traceback))
+    static char type_name[] = "exc_type", exc_name[] = "exc", traceback_name[] = "traceback";
+    static char *names[] = {type_name, exc_name, traceback_name, NULL};
+    PyObject *type, *body, *traceback;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO:__exit__", names, &type, &body, &traceback))
         return NULL;
-    PyObject *body = exception == Py_None ? NULL : exception;
-    if (profiler_leave((struct profiler *)object, body) < 0)
+    if (profiler_leave((struct profiler *)object, body == Py_None ? NULL : body) < 0)
         return NULL;
-    Py_RETURN_FALSE;
+    Py_RETURN_NONE;
 }
 
 PyDoc_STRVAR(region_doc, "region($self, name)\n--\n\n"
+                         "region(name: str) -> AbstractContextManager[None]\n\n"
                          "As the module's region(), but spanning only while this profiler "
                          "captures.");
 
-static PyObject *method_region(PyObject *object, PyObject *name)
+static PyObject *method_region(PyObject *object, PyObject *args, PyObject *kwargs)
 {
+    static char name_name[] = "name";
+    static char *names[] = {name_name, NULL};
+    PyObject *name;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:region", names, &name))
+        return NULL;
     struct module_state *state = state_of_type(Py_TYPE(object));
     return region_new(state, name, ((struct profiler *)object)->region_owner);
 }
 
 static PyMethodDef profiler_methods[] = {
-    {"region", method_region, METH_O, region_doc},
+    {"region", (PyCFunction)(void (*)(void))method_region, METH_VARARGS | METH_KEYWORDS,
+     region_doc},
     {"start", method_start, METH_NOARGS, start_doc},
     {"stop", method_stop, METH_NOARGS, stop_doc},
-    {"__enter__", method_start, METH_NOARGS, "__enter__($self)\n--\n\nstart()"},
-    {"__exit__", method_exit, METH_VARARGS, exit_doc},
+    {"__enter__", method_start, METH_NOARGS, enter_doc},
+    {"__exit__", (PyCFunction)(void (*)(void))method_exit, METH_VARARGS | METH_KEYWORDS, exit_doc},
     {NULL},
 };
 
