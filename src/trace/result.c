@@ -214,15 +214,16 @@ static struct summary_step *put_step_list(struct pass *pass, struct steps *steps
             return NULL;
         uint64_t duration = (uint64_t)(step->end - step->start);
         uint64_t busy = pass->devices.count ? step->busy_sum / pass->devices.count : 0;
-        list[i] = (struct summary_step){
-            .number = step->number,
-            .name = names[step->name],
-            .start_ps =
-                step->start > pass->window_start ? (uint64_t)(step->start - pass->window_start) : 0,
-            .duration_ps = duration,
-            .busy_ps = busy,
-            .idle_ps = duration - (busy < duration ? busy : duration),
-            .cut = step->cut};
+        list[i] = (struct summary_step){.number = step->number,
+                                        .name = names[step->name],
+                                        .start_ps = step->start > pass->window_start
+                                                        ? (uint64_t)step->start -
+                                                              (uint64_t)pass->window_start
+                                                        : 0,
+                                        .duration_ps = duration,
+                                        .busy_ps = busy,
+                                        .idle_ps = duration - (busy < duration ? busy : duration),
+                                        .cut = step->cut};
     }
     return list;
 }

@@ -382,6 +382,9 @@ static int settle_window(struct pass *pass, struct summary *summary,
     } else if (extent->has) {
         pass->window_start = extent->first;
         pass->window_end = extent->last;
+        /* no real capture is that long, but differences inside the window must fit */
+        if ((uint64_t)extent->last - (uint64_t)extent->first > INT64_MAX)
+            pass->window_end = extent->first + INT64_MAX;
     }
     if (!pass->options->has_step_range)
         return 0;
@@ -390,6 +393,8 @@ static int settle_window(struct pass *pass, struct summary *summary,
     if (r < 0)
         return r;
     summary->step_range = true;
+    if ((uint64_t)steps.last - (uint64_t)steps.first > INT64_MAX)
+        steps.last = steps.first + INT64_MAX;
     pass->window_start = pass->scope_start = steps.first;
     pass->window_end = pass->scope_end = steps.last;
     return 0;
