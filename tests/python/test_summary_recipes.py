@@ -23,7 +23,9 @@ def answer(program, tmp_path):
         subprocess.run([sys.executable, TOOLS / "mktrace.py", tmp_path / "r.txt", made], check=True)
         done = subprocess.run(
             [program, "summary", "--json", "--top", "0", *arguments, str(made)],
-            capture_output=True, text=True, timeout=60,
+            capture_output=True,
+            text=True,
+            timeout=60,
         )
         assert done.returncode == status, done.stderr
         answer = json.loads(done.stdout)
@@ -77,9 +79,13 @@ def test_gpu_streams_are_united_and_linked_by_correlation(answer):
     assert empty["busy_ps"] == 0 and empty["idle_by_cause"]["edge"] == 100 * MS
     assert any("no lines" in w for w in found["warnings"])
     assert (region(found, "work")["launched_ps"], region(found, "work")["launched_ops"]) == (
-        20 * MS, 2)
+        20 * MS,
+        2,
+    )
     assert (region(found, "wait")["launched_ps"], region(found, "wait")["launched_ops"]) == (
-        20 * MS, 2)
+        20 * MS,
+        2,
+    )
     assert region(found, "outer")["launched_ops"] == 0
     assert found["receipt"]["ops_unmatched"] == 1
     assert found["receipt"]["ops_unmatched_ps"] == 5 * MS
@@ -96,8 +102,13 @@ def test_gpu_streams_are_united_and_linked_by_correlation(answer):
         "outer": (9 + 2 + 5 + 16) * MS,  # 1-10, 18-20, 55-60, 65-81
     }
     kinds = {o["op"]: o["kind"] for o in found["ops"]}
-    assert kinds == {"fusion.1": "fusion", "all-reduce": "collective", "MemcpyH2D": "copy",
-                     "gemm_kernel": "matmul/conv", "late": "other"}
+    assert kinds == {
+        "fusion.1": "fusion",
+        "all-reduce": "collective",
+        "MemcpyH2D": "copy",
+        "gemm_kernel": "matmul/conv",
+        "late": "other",
+    }
     assert gpu["collective_ps"] == 10 * MS
     assert gpu["collective_exposed_ps"] == 5 * MS, "40-45 alone, 45-50 beside the product"
 
@@ -137,11 +148,18 @@ def test_tpu_ops_nest_and_modules_link(answer):
     assert region(found, "b")["launched_ops"] == 1 and region(found, "b")["launched_ps"] == 15 * MS
     assert region(found, "a")["launched_by"] == "links"
     assert tpu["idle_by_cause"] == {
-        "host": 10 * MS, "between": 0, "edge": (10 + 45) * MS, "unknown": 0}
+        "host": 10 * MS,
+        "between": 0,
+        "edge": (10 + 45) * MS,
+        "unknown": 0,
+    }
     ops = {(o["module"], o["op"]): o["kind"] for o in found["ops"]}
-    assert ops == {("jit_f", "while.1"): "other", ("jit_f", "fusion.1"): "fusion",
-                   ("jit_f", "all-reduce.2"): "collective",
-                   ("jit_g", "convolution.3"): "matmul/conv"}
+    assert ops == {
+        ("jit_f", "while.1"): "other",
+        ("jit_f", "fusion.1"): "fusion",
+        ("jit_f", "all-reduce.2"): "collective",
+        ("jit_g", "convolution.3"): "matmul/conv",
+    }
     # 18-22 alone, for the loop around it is no op of its own; 41-55 beside the convolution
     assert tpu["collective_ps"] == (4 + 20) * MS
     assert tpu["collective_exposed_ps"] == (4 + 6) * MS
@@ -183,8 +201,14 @@ def stop(at):
 def test_a_sleep_grows_its_regions_idle_by_just_that(answer):
     def capture(sleep):
         host = [f"    event sleepy 20ms {10 + sleep}ms", launch(10, 1), launch(32 + sleep, 2)]
-        ops = [start(12, 1), op(12, 5, run=1), stop(17), start(34 + sleep, 2),
-               op(34 + sleep, 5, run=2), stop(39 + sleep)]
+        ops = [
+            start(12, 1),
+            op(12, 5, run=1),
+            stop(17),
+            start(34 + sleep, 2),
+            op(34 + sleep, 5, run=2),
+            stop(39 + sleep),
+        ]
         return answer(CPU.format(window="100ms", host="\n".join(host), ops="\n".join(ops)))
 
     short, long = capture(0), capture(7)
@@ -198,11 +222,21 @@ def test_a_sleep_grows_its_regions_idle_by_just_that(answer):
 
 def test_queued_executions_go_by_launch_order(answer):
     """The second one starts from the completion of the first: its hops lead into the first call."""
-    host = ["    event first 5ms 4ms", launch(6, 1), "    event second 10ms 4ms",
-            launch(11, 77, "g")]
-    ops = [start(8, 1), op(8, 20, run=1),
-           "    event ThreadpoolListener::Record 28ms 0 _p=2", stop(29), start(30, 2),
-           op(30, 3, run=2, module="jit_g"), stop(33)]
+    host = [
+        "    event first 5ms 4ms",
+        launch(6, 1),
+        "    event second 10ms 4ms",
+        launch(11, 77, "g"),
+    ]
+    ops = [
+        start(8, 1),
+        op(8, 20, run=1),
+        "    event ThreadpoolListener::Record 28ms 0 _p=2",
+        stop(29),
+        start(30, 2),
+        op(30, 3, run=2, module="jit_g"),
+        stop(33),
+    ]
     found = answer(CPU.format(window="50ms", host="\n".join(host), ops="\n".join(ops)))
     assert region(found, "first")["launched_ps"] == 20 * MS
     assert region(found, "second")["launched_ps"] == 3 * MS
@@ -223,8 +257,14 @@ def test_what_was_launched_before_is_unmatched_not_guessed(answer):
 
 
 def test_overlapping_regions_of_asyncio_and_threads(answer):
-    host = ["    event a 10ms 20ms", "    event b 20ms 20ms", launch(25, 1), launch(35, 2),
-            "  line python id=9", "    event c 38ms 22ms"]
+    host = [
+        "    event a 10ms 20ms",
+        "    event b 20ms 20ms",
+        launch(25, 1),
+        launch(35, 2),
+        "  line python id=9",
+        "    event c 38ms 22ms",
+    ]
     ops = [start(26, 1), op(26, 2, run=1), stop(28), start(36, 2), op(36, 2, run=2), stop(38)]
     found = answer(CPU.format(window="100ms", host="\n".join(host), ops="\n".join(ops)))
     # innermost: a 10-20, b 20-38 (less the ops), c 38-60 although b is still open until 40
@@ -234,8 +274,7 @@ def test_overlapping_regions_of_asyncio_and_threads(answer):
 
 def test_no_links_means_overlap_and_says_so(answer):
     host = ["    event a 10ms 10ms", "    event b 20ms 10ms"]
-    found = answer(
-        CPU.format(window="50ms", host="\n".join(host), ops=op(15, 10, run=1)))
+    found = answer(CPU.format(window="50ms", host="\n".join(host), ops=op(15, 10, run=1)))
     assert {r["name"]: r["launched_ps"] for r in found["regions"]} == {"a": 5 * MS, "b": 5 * MS}
     assert {r["launched_by"] for r in found["regions"]} == {"overlap"}
     assert any("no links" in w for w in found["warnings"])
