@@ -63,6 +63,7 @@ $(foreach extra,demo test lint,$(eval $(call environment,$(extra))))
 demo: system-build ## set everything up, train a small network under the profiler, show the result
 	@$(MAKE) --no-print-directory .venv/$(FIRST)/.demo
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/python examples/train.py --profile build/demo
+	@echo; $(VENV)/bin/dew-profile summary build/demo
 
 test: system-test ## set everything up, run the unit tests and pytest on every supported Python found
 	@$(MAKE) --no-print-directory test-native

@@ -136,7 +136,7 @@ void capture_abandon(struct capture *capture)
 {
     OWNED exception = exception_take();
     struct errors ignored = {0};
-    OWNED bytes = jax_trace_off(capture->way, capture->folders.jax_folder, &ignored);
+    Py_XDECREF(jax_trace_off(capture->way, capture->folders.jax_folder, &ignored));
     errors_release(&ignored);
     capture_undo_folders(&capture->folders);
     exception_raise(STEAL(exception));

@@ -66,8 +66,8 @@ static PyObject *from_search(void)
 /* $DEW_PROFILE_PROGRAM: new reference, to None where it is not set. */
 static PyObject *from_environment(void)
 {
-    OWNED environ = py_import_attr("os", "environ");
-    return environ ? py_call_method(environ, "get", "(s)", "DEW_PROFILE_PROGRAM") : NULL;
+    OWNED variables = py_import_attr("os", "environ");
+    return variables ? py_call_method(variables, "get", "(s)", "DEW_PROFILE_PROGRAM") : NULL;
 }
 
 PyObject *exporter_program(void)

@@ -101,8 +101,8 @@ static int put_process(struct capture *capture)
         return -1;
     char host[256] = {0};
     (void)gethostname(host, sizeof(host) - 1);
-    OWNED environ = py_import_attr("os", "environ");
-    OWNED flags = environ ? py_call_method(environ, "get", "(s)", "XLA_FLAGS") : NULL;
+    OWNED variables = py_import_attr("os", "environ");
+    OWNED flags = variables ? py_call_method(variables, "get", "(s)", "XLA_FLAGS") : NULL;
     if (!flags || manifest_put(capture, NULL, "xla_flags", Py_NewRef(flags)) < 0 ||
         manifest_put(capture, NULL, "command_line", py_import_attr("sys", "orig_argv")) < 0)
         return -1;

@@ -46,9 +46,9 @@ static int parse_reports(PyObject *value, enum reports_mode *ret, const char *so
 /* The environment is asked each time, so that a program may set it after the import. */
 static PyObject *default_reports(void)
 {
-    OWNED environ = py_import_attr("os", "environ");
+    OWNED variables = py_import_attr("os", "environ");
     OWNED value =
-        environ ? py_call_method(environ, "get", "(ss)", "DEW_PROFILE_REPORTS", "") : NULL;
+        variables ? py_call_method(variables, "get", "(ss)", "DEW_PROFILE_REPORTS", "") : NULL;
     if (!value)
         return NULL;
     if (PyUnicode_Check(value) && PyUnicode_GetLength(value) == 0)

@@ -31,7 +31,7 @@ static inline void cleanup_py(PyObject **object)
 }
 
 /* A reference that is given up when the variable goes out of scope. */
-#define OWNED CLEANUP(cleanup_py) PyObject *
+#define OWNED __attribute__((unused)) CLEANUP(cleanup_py) PyObject *
 
 /* The current exception, normalized, with its traceback attached: new reference, the error
  * indicator is then clear. NULL where none is set. */
