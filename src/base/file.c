@@ -98,8 +98,32 @@ static int open_beside(const char *path, char **ret_name)
     return fd;
 }
 
+static int flush_folder(int fd, const char *path, struct err *e)
+{
+    /* Some network file systems cannot flush a folder and say EINVAL: nothing is lost by that. */
+    if (fsync(fd) != 0 && errno != EINVAL && errno != ENOTSUP)
+        return err_sys(e, errno, "cannot flush the folder '%s'", path);
+    return 0;
+}
+
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return strdup(".");
+    return strndup(path, slash == path ? 1 : (size_t)(slash - path));
+}
+
 int file_replace(const char *path, struct view bytes, struct err *e)
 {
+    /* All that the last step needs is at hand before the first, so that only the disk itself can
+     * fail once the new file stands in its place. */
+    CLEANUP(cleanup_free) char *folder = folder_of(path);
+    if (!folder)
+        return err_nomem(e);
+    CLEANUP(cleanup_close) int folder_fd = open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+    if (folder_fd < 0)
+        return err_sys(e, errno, "cannot write '%s': cannot open its folder", path);
     CLEANUP(cleanup_free) char *temporary = NULL;
     int fd = open_beside(path, &temporary);
     if (!temporary)
@@ -117,11 +141,7 @@ int file_replace(const char *path, struct view bytes, struct err *e)
         (void)unlink(temporary);
         return err_sys(e, number, "cannot write %zu bytes to '%s'", bytes.size, path);
     }
-    const char *slash = strrchr(path, '/');
-    if (!slash)
-        return dir_sync(".", e);
-    CLEANUP(cleanup_free) char *folder = strndup(path, slash == path ? 1 : (size_t)(slash - path));
-    return folder ? dir_sync(folder, e) : err_nomem(e);
+    return flush_folder(folder_fd, folder, e);
 }
 
 int dir_make_all(const char *path, struct err *e)
@@ -160,10 +180,7 @@ int dir_sync(const char *path, struct err *e)
     CLEANUP(cleanup_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
     if (fd < 0)
         return err_sys(e, errno, "cannot open the folder '%s'", path);
-    /* Some network file systems cannot flush a folder and say EINVAL: nothing is lost by that. */
-    if (fsync(fd) != 0 && errno != EINVAL && errno != ENOTSUP)
-        return err_sys(e, errno, "cannot flush the folder '%s'", path);
-    return 0;
+    return flush_folder(fd, path, e);
 }
 
 static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *walk)

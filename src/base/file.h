@@ -17,8 +17,9 @@ char *path_join(const char *directory, const char *name);
 must_check int file_read(const char *path, size_t limit, char **ret_data, size_t *ret_size,
                          struct err *e);
 
-/* Replaces `path`: temporary file beside it, fsync, rename, fsync of the folder. On failure nothing
- * is left behind and an old file of that name is as it was. */
+/* Replaces `path`: temporary file beside it, fsync, rename, fsync of the folder, which must be
+ * readable for that. On failure nothing is left behind and an old file of that name is as it was,
+ * but for one case: the disk fails at the last fsync, and the new file may not last. */
 must_check int file_replace(const char *path, struct view bytes, struct err *e);
 
 /* Makes the folder and those above it that are missing; one that is there already is fine. */

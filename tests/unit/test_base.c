@@ -236,6 +236,42 @@ static void file_errors_name_the_path(void **state)
     assert_int_equal(access(at("h"), F_OK), -1);
 }
 
+static void without_memory_the_old_file_stays(void **state)
+{
+    (void)state;
+    assert_int_equal(file_replace(at("tight"), view_text("old"), NULL), 0);
+    unsigned before = entries_of_folder();
+    int failed = 1;
+    unsigned n = 0;
+    while (failed) {
+        CLEANUP(cleanup_free) char *data = NULL;
+        size_t size = 0;
+        nth_fail(++n);
+        int code = file_replace(at("tight"), view_text("new"), NULL);
+        failed = nth_failed();
+        assert_int_equal(code, failed ? ERR_MEMORY : 0);
+        assert_int_equal(file_read(at("tight"), 3, &data, &size, NULL), 0);
+        assert_string_equal(data, failed ? "old" : "new");
+        assert_int_equal(entries_of_folder(), before);
+    }
+    assert_in_range(n, 3, 10);
+}
+
+/* Its entries could be written but not flushed. Root reads it all the same. */
+static void an_unreadable_folder_is_refused_first(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    if (geteuid() == 0)
+        skip();
+    assert_int_equal(mkdir(at("dark"), 0300), 0);
+    assert_int_equal(file_replace(at("dark/f"), view_text("x"), &e), ERR_IO);
+    assert_int_equal(e.sys_errno, EACCES);
+    assert_non_null(strstr(e.text, at("dark/f")));
+    assert_int_equal(access(at("dark/f"), F_OK), -1);
+    assert_int_equal(chmod(at("dark"), 0700), 0); /* so that it can be removed */
+}
+
 /* RLIMIT_FSIZE stands for a full disk: a write stops half-way and the next one fails. */
 static void a_write_that_fails_leaves_the_old_file(void **state)
 {
@@ -346,6 +382,8 @@ int main(void)
         cmocka_unit_test(names_keep_their_numbers),
         cmocka_unit_test(without_memory_names_stay_as_they_were),
         cmocka_unit_test(file_errors_name_the_path),
+        cmocka_unit_test(without_memory_the_old_file_stays),
+        cmocka_unit_test(an_unreadable_folder_is_refused_first),
         cmocka_unit_test(a_write_that_fails_leaves_the_old_file),
         cmocka_unit_test(folders_are_made_and_removed),
         cmocka_unit_test(paths_are_joined),
