@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* open - the version gate, the loader, and the two functions that we call. */
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,13 @@ static bool want_log(void)
     return level && strcmp(level, "0") == 0;
 }
 
+/* An environment that was lent: never freed, but findable, so that leak checkers know it is meant.
+ */
+struct lent {
+    struct lent *older;
+    char *entries[];
+};
+
 /* A copy of the environment in which the library stays quiet; NULL without memory. */
 static char **quiet_environment(char **own)
 {
@@ -45,16 +53,18 @@ static char **quiet_environment(char **own)
     size_t count = 0;
     while (own[count])
         count++;
-    char **lent = malloc((count + 2) * sizeof(*lent));
+    struct lent *lent = malloc(sizeof(*lent) + (count + 2) * sizeof(*lent->entries));
     if (!lent)
         return NULL;
+    static _Atomic(struct lent *) newest;
+    lent->older = atomic_exchange(&newest, lent);
     size_t kept = 0;
-    lent[kept++] = quiet;
+    lent->entries[kept++] = quiet;
     for (size_t i = 0; i < count; i++)
         if (strncmp(own[i], quiet, sizeof(LOG_VARIABLE)) != 0) /* name and '=' */
-            lent[kept++] = own[i];
-    lent[kept] = NULL;
-    return lent;
+            lent->entries[kept++] = own[i];
+    lent->entries[kept] = NULL;
+    return lent->entries;
 }
 
 /* Lends the process that environment for as long as the library loads, by swapping the pointer.
