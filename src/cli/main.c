@@ -10,10 +10,13 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/output.h"
+#include "cli/suggest.h"
 
 #include "base/banned.h"
 
 #define ARGUMENTS_MAX 65536
+#define COMPLAINT_MAX (4 * ERR_TEXT_MAX)
 
 static const struct command *const commands[] = {
     &command_report,
@@ -24,12 +27,23 @@ static const struct command *const commands[] = {
 
 void complain(const char *format, ...)
 {
+    char text[COMPLAINT_MAX];
     va_list args;
     va_start(args, format);
-    (void)fputs(PROGRAM_NAME ": ", stderr);
-    (void)vfprintf(stderr, format, args);
-    (void)fputc('\n', stderr);
+    int size = vsnprintf(text, sizeof(text), format, args);
     va_end(args);
+    /* One line, whatever bytes a file's name holds, and not mixed with another process's. */
+    char *line = NULL;
+    size_t line_size = 0;
+    FILE *whole = open_memstream(&line, &line_size);
+    if (!whole)
+        return;
+    (void)fputs(PROGRAM_NAME ": ", whole);
+    output_text(whole, size < 0 ? view_text(format) : view_text(text));
+    (void)fputc('\n', whole);
+    if (fclose(whole) == 0)
+        (void)fwrite(line, 1, line_size, stderr);
+    free(line);
 }
 
 int fail(int status, const struct err *e)
@@ -46,6 +60,16 @@ static void file_shrank(int number)
     static const char text[] = PROGRAM_NAME ": the file was cut short while it was being read\n";
     (void)!write(STDERR_FILENO, text, sizeof(text) - 1);
     _exit(EXIT_UNREADABLE);
+}
+
+/* A reader of our output that has seen enough (head, a pager) is no error to talk about. A handler,
+ * not SIG_IGN, because programs that we start would inherit the latter. */
+static volatile sig_atomic_t reader_gone;
+
+static void pipe_closed(int number)
+{
+    (void)number;
+    reader_gone = 1;
 }
 
 static void print_help(FILE *to)
@@ -68,7 +92,13 @@ static const struct command *find_command(const char *name)
 
 static int unknown_command(const char *name)
 {
-    complain("'%s' is not a command; '" PROGRAM_NAME " --help' lists them", name);
+    struct suggest suggest = suggest_for(name);
+    for (size_t i = 0; commands[i]; i++)
+        suggest_offer(&suggest, commands[i]->name);
+    if (suggest.best)
+        complain("'%s' is not a command; did you mean '%s'?", name, suggest.best);
+    else
+        complain("'%.200s' is not a command; '" PROGRAM_NAME " --help' lists them", name);
     return EXIT_USAGE;
 }
 
@@ -94,6 +124,29 @@ static int command_help(const struct command *command, poptContext context)
     (void)fputc('\n', stdout);
     poptPrintHelp(context, stdout, 0);
     return EXIT_DONE;
+}
+
+static void offer_options(struct suggest *suggest, const struct poptOption *option)
+{
+    for (; option->longName || option->arg; option++)
+        if (option->longName)
+            suggest_offer(suggest, option->longName);
+}
+
+static int wrong_option(const struct command *command, poptContext context, int code)
+{
+    const char *given = poptBadOption(context, POPT_BADOPTION_NOALIAS);
+    if (!given)
+        given = "";
+    struct suggest suggest = suggest_for(given + strspn(given, "-"));
+    if (code == POPT_ERROR_BADOPT && command->options)
+        offer_options(&suggest, command->options);
+    if (suggest.best)
+        complain("%s: %s; did you mean '--%s'?", given, poptStrerror(code), suggest.best);
+    else
+        complain("%s: %s ('" PROGRAM_NAME " %s --help' lists the options)", given,
+                 poptStrerror(code), command->name);
+    return EXIT_USAGE;
 }
 
 static int wrong_arguments(const struct command *command)
@@ -123,11 +176,8 @@ static int run_command(const struct command *command, int argc, const char **arg
     int code;
     while ((code = poptGetNextOpt(context)) > 0)
         continue;
-    if (code < -1) {
-        complain("%s: %s ('" PROGRAM_NAME " %s --help' lists the options)",
-                 poptBadOption(context, POPT_BADOPTION_NOALIAS), poptStrerror(code), command->name);
-        return EXIT_USAGE;
-    }
+    if (code < -1)
+        return wrong_option(command, context, code);
     if (help_asked)
         return command_help(command, context);
     static const char *nothing[] = {NULL};
@@ -165,15 +215,20 @@ static int dispatch(int argc, const char **argv)
 int main(int argc, char **argv)
 {
     /* For the width of characters in tables only: numbers are written the same way everywhere. */
-    (void)setlocale(LC_CTYPE, "");
+    if (!setlocale(LC_CTYPE, "") || MB_CUR_MAX == 1)
+        (void)setlocale(LC_CTYPE, "C.UTF-8"); /* names in captures are UTF-8 in any case */
     const struct sigaction shrank = {.sa_handler = file_shrank};
     (void)sigaction(SIGBUS, &shrank, NULL);
+    const struct sigaction closed = {.sa_handler = pipe_closed};
+    (void)sigaction(SIGPIPE, &closed, NULL);
     int status = dispatch(argc, (const char **)argv);
     /* A full disk is often noticed no earlier than here. */
     int flushed = fflush(stdout);
     int number = errno;
     if (flushed != 0 || ferror(stdout)) {
-        complain("cannot write the output: %s", flushed != 0 ? strerror(number) : "write error");
+        if (!reader_gone)
+            complain("cannot write the output: %s",
+                     flushed != 0 ? strerror(number) : "write error");
         return EXIT_FAILED;
     }
     return status;

@@ -6,12 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/report/folder.h"
+#include "cli/report/memory.h"
 #include "cli/report/pool.h"
 #include "xprof/scratch.h"
 
@@ -25,6 +27,7 @@ struct run {
     struct scratch scratch;
     struct pool pool;
     struct plan plan;
+    uint64_t capture_bytes;
     struct report *making[POOL_MAX]; /* what the worker in a slot is at; borrowed from the plan */
 };
 
@@ -148,9 +151,19 @@ static void give(struct run *run, unsigned slot, struct report *report)
         finish(run, report, REPORT_FAILED, e.text, strlen(e.text));
 }
 
+/* Workers parse the whole capture, each for itself, so a second one needs its memory too. The first
+ * may always work: that it would fail is a guess. */
+static bool has_room(const struct run *run)
+{
+    bool busy = false;
+    for (unsigned slot = 0; slot < run->order->jobs; slot++)
+        busy = busy || run->pool.workers[slot].busy;
+    return !busy || memory_available() / MEMORY_PER_BYTE >= run->capture_bytes;
+}
+
 static void give_all(struct run *run)
 {
-    for (unsigned slot = 0; slot < run->order->jobs; slot++) {
+    for (unsigned slot = 0; slot < run->order->jobs && has_room(run); slot++) {
         struct report *report;
         while (!run->pool.workers[slot].busy && (report = plan_next(&run->plan)) != NULL)
             give(run, slot, report);
@@ -248,6 +261,16 @@ static int make_plan(struct run *run, int *ret_signal, struct err *e)
     return result == 0 ? EXIT_DONE : result == ERR_MISSING ? EXIT_NOTHING : EXIT_FAILED;
 }
 
+static uint64_t size_of(const struct capture_files *files)
+{
+    uint64_t bytes = 0;
+    struct stat st;
+    for (size_t i = 0; i < files->count; i++)
+        if (stat(files->paths[i], &st) == 0)
+            bytes += (uint64_t)st.st_size;
+    return bytes;
+}
+
 static int prepare(struct run *run, struct err *e)
 {
     const struct run_order *order = run->order;
@@ -258,6 +281,7 @@ static int prepare(struct run *run, struct err *e)
             scratch_make(NULL, (const char *const *)files->paths, files->count, &run->scratch, e);
     if (result != 0)
         return result;
+    run->capture_bytes = size_of(files);
     const struct worker_setup setup = {
         .scratch = &run->scratch,
         .library = order->source.library,

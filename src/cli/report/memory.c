@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* memory - /proc/meminfo and the control group's own numbers. */
+#include "cli/report/memory.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+
+#include "base/banned.h"
+
+/* "MemAvailable:   24117248 kB" */
+static uint64_t free_of_system(const char *meminfo)
+{
+    CLEANUP(cleanup_fclose) FILE *file = fopen(meminfo, "re");
+    if (!file)
+        return UINT64_MAX;
+    char line[256];
+    while (fgets(line, sizeof(line), file)) {
+        uint64_t kib;
+        if (sscanf(line, "MemAvailable: %" SCNu64 " kB", &kib) == 1)
+            return kib < UINT64_MAX / 1024 ? kib * 1024 : UINT64_MAX;
+    }
+    return UINT64_MAX;
+}
+
+/* false where the file is absent or says "max". */
+static bool read_number(const char *group, const char *name, uint64_t *ret_number)
+{
+    CLEANUP(cleanup_free) char *path = path_join(group, name);
+    CLEANUP(cleanup_fclose) FILE *file = path ? fopen(path, "re") : NULL;
+    return file && fscanf(file, "%" SCNu64, ret_number) == 1;
+}
+
+static uint64_t free_of_group(const char *group)
+{
+    uint64_t most;
+    uint64_t used;
+    if (!read_number(group, "memory.max", &most) || !read_number(group, "memory.current", &used))
+        return UINT64_MAX;
+    return most > used ? most - used : 0;
+}
+
+uint64_t memory_available_in(const char *meminfo, const char *group)
+{
+    uint64_t system = free_of_system(meminfo);
+    uint64_t own = free_of_group(group);
+    return system < own ? system : own;
+}
+
+uint64_t memory_available(void)
+{
+    return memory_available_in("/proc/meminfo", "/sys/fs/cgroup");
+}
