@@ -244,7 +244,7 @@ static int run(const char *const *arguments)
 const struct command command_report = {
     .name = "report",
     .arguments = "CAPTURE",
-    .one_line = "make xprof's reports about a capture, as files",
+    .one_line = "xprof's reports about a capture, as files",
     .help =
         "Exports every report that xprof has about a capture, byte for byte as xprof makes it,\n"
         "with reports.json, an index of them. CAPTURE is a .xplane.pb file, a run folder, a\n"

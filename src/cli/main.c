@@ -115,15 +115,30 @@ static const struct poptOption help_option[] = {
     POPT_TABLEEND,
 };
 
-/* popt's own --help would exit from inside the library, without a look at what stdout says. */
+/* Prints popt's description of the options without the usage line above it, which knows neither the
+ * command nor its arguments. popt's own --help would exit from inside the library, without a look
+ * at what stdout says. */
+static bool print_options(poptContext context)
+{
+    CLEANUP(cleanup_free) char *text = NULL;
+    size_t size;
+    FILE *memory = open_memstream(&text, &size);
+    if (!memory)
+        return false;
+    poptPrintHelp(context, memory, 0);
+    if (fclose(memory) != 0)
+        return false;
+    const char *line = strchr(text, '\n');
+    (void)fputs(line ? line : text, stdout);
+    return true;
+}
+
 static int command_help(const struct command *command, poptContext context)
 {
     (void)printf("Usage: " PROGRAM_NAME " %s [OPTIONS]%s%s\n\n%s\n", command->name,
                  command->arguments ? " " : "", command->arguments ? command->arguments : "",
                  command->help ? command->help : command->one_line);
-    (void)fputc('\n', stdout);
-    poptPrintHelp(context, stdout, 0);
-    return EXIT_DONE;
+    return print_options(context) ? EXIT_DONE : EXIT_FAILED;
 }
 
 static void offer_options(struct suggest *suggest, const struct poptOption *option)
