@@ -6,12 +6,19 @@ from __future__ import annotations
 import os
 import pathlib
 import shutil
+import signal
 import sysconfig
 
 import pytest
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 SHARED_CAPTURES = REPOSITORY.parent / "shared" / "captures"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interruptible() -> None:
+    """A shell starts background jobs with Ctrl-C ignored, which every child would inherit."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def program_path() -> pathlib.Path:
