@@ -49,7 +49,8 @@ build/wheel/.built: $(SOURCES) | system-build
 
 # .venv/3.12/.demo, .venv/3.12/.test ...: the wheel with what its extra of that name needs.
 define environment
-.venv/%/.$(1): build/wheel/.built | .venv/%/.tools
+.venv/%/.$(1): build/wheel/.built
+	@$(MAKE) --no-print-directory .venv/$$*/.tools
 	@echo "Installing the wheel and what '$(1)' needs for Python $$*"
 	@wheel=$$$$(ls build/wheel/*.whl); \
 	  .venv/$$*/bin/python -m pip install --quiet --disable-pip-version-check "$$$$wheel[$(1)]"; \

@@ -66,7 +66,9 @@ def test_a_path_longer_than_any_error_text(program):
 
 def test_a_reader_that_went_away_is_not_talked_about(program):
     done = subprocess.Popen(
-        [program, "--help"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        [program, "--help"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         preexec_fn=lambda: signal.signal(signal.SIGPIPE, signal.SIG_DFL),
     )
     done.stdout.close()
