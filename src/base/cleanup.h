@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define CLEANUP(fn) __attribute__((cleanup(fn)))
+#define CLEANUP(fn) __attribute__((cleanup(fn), unused))
 
 #define must_check __attribute__((warn_unused_result))
 
