@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "cli/output.h"
+#include "cli/summary_words.h"
 #include "cli/summary_write.h"
 
 #include "base/banned.h"
@@ -51,45 +52,6 @@ static void print_name(FILE *file, const char *name)
     output_text(file, view_text(name));
 }
 
-static uint64_t all_idle(const struct summary *summary)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0; i < summary->n_devices; i++)
-        sum += summary->devices[i].idle_ps;
-    return sum;
-}
-
-static const struct summary_region *most_idle_region(const struct summary *summary)
-{
-    const struct summary_region *most = NULL;
-    for (size_t i = 0; i < summary->n_regions; i++) {
-        const struct summary_region *region = &summary->regions[i];
-        if (region->idle_behind_ps && (!most || region->idle_behind_ps > most->idle_behind_ps))
-            most = region;
-    }
-    return most;
-}
-
-/* The largest share of idle time by cause, in words. */
-static const char *cause_words(const struct summary *summary)
-{
-    static const char *const words[IDLE_CAUSES] = {
-        [IDLE_HOST] = "the next work had not been launched yet",
-        [IDLE_BETWEEN] = "between ops whose work was already launched",
-        [IDLE_EDGE] = "before the first op and after the last",
-        [IDLE_UNKNOWN] = "for a reason that the file does not tell",
-    };
-    uint64_t sums[IDLE_CAUSES] = {0};
-    for (size_t i = 0; i < summary->n_devices; i++) {
-        for (int cause = 0; cause < IDLE_CAUSES; cause++)
-            sums[cause] += summary->devices[i].idle_by_cause[cause];
-    }
-    int most = 0;
-    for (int cause = 1; cause < IDLE_CAUSES; cause++)
-        most = sums[cause] > sums[most] ? cause : most;
-    return words[most];
-}
-
 static void headline(FILE *file, const struct summary *summary)
 {
     char a[FORMAT_MAX], b[FORMAT_MAX];
@@ -97,8 +59,8 @@ static void headline(FILE *file, const struct summary *summary)
     if (summary->n_devices == 0) {
         (void)fputs("No device work is in this capture.", file);
     } else {
-        uint64_t idle = all_idle(summary), window = summary->window_ps * summary->n_devices;
-        const struct summary_region *most = most_idle_region(summary);
+        uint64_t idle = summary_idle(summary), window = summary->window_ps * summary->n_devices;
+        const struct summary_region *most = summary_most_idle_region(summary);
         (void)fprintf(file, "The device%s waited %s of the time", summary->n_devices > 1 ? "s" : "",
                       share(idle, window, a));
         if (most && idle) {
@@ -108,11 +70,9 @@ static void headline(FILE *file, const struct summary *summary)
         (void)fputc('.', file);
     }
     (void)fprintf(file, "%s\n", style_end(file));
-    if (summary->n_devices && all_idle(summary))
-        (void)fprintf(file, "Mostly it waited %s.\n",
-                      cause_words(summary)[0] == 't'
-                          ? "because the next work had not been launched yet"
-                          : cause_words(summary));
+    if (summary->n_devices && summary_idle(summary))
+        (void)fprintf(file, "Mostly %s waited %s.\n", summary->n_devices > 1 ? "they" : "it",
+                      summary_idle_cause_words(summary));
     if (summary->steps.count)
         (void)fprintf(file, "%" PRIu64 " steps, median %s, slowest %s.\n", summary->steps.count,
                       ps(summary->steps.durations.p50_ps, a),
@@ -189,7 +149,7 @@ static int print_idle(FILE *file, const struct summary *summary, struct err *e)
 {
     static const struct table_column columns[] = {
         {"idle behind", false, true}, {"time", true, false}, {"share of idle", true, false}};
-    uint64_t idle = all_idle(summary), none = idle;
+    uint64_t idle = summary_idle(summary), none = idle;
     if (!idle || !summary->n_regions)
         return 0;
     heading(file, "Idle time");
