@@ -288,7 +288,7 @@ static int run(const char *const *arguments)
 const struct command command_list = {
     .name = "list",
     .arguments = "[ROOT]",
-    .one_line = "The captures under a folder",
+    .one_line = "the captures under a folder",
     .help = "Lists the captures under ROOT (default: the current folder): state, size, age, steps.",
     .options = options,
     .min_arguments = 0,

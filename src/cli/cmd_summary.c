@@ -226,7 +226,7 @@ static int run(const char *const *arguments)
 const struct command command_summary = {
     .name = "summary",
     .arguments = "CAPTURE",
-    .one_line = "Where the time went: devices, regions, steps, operations",
+    .one_line = "where the time went: devices, regions, steps, operations",
     .help =
         "Reads a capture and says where the time went: how long each device was busy and what "
         "it\nwaited for, what each region cost and launched, the steps, the operations. CAPTURE "
