@@ -85,6 +85,8 @@ static json_t *step_json(const struct summary_step *step)
     put(object, "duration_ps", number(step->duration_ps));
     put(object, "busy_ps", number(step->busy_ps));
     put(object, "idle_ps", number(step->idle_ps));
+    put(object, "collective_ps", number(step->collective_ps));
+    put(object, "collective_exposed_ps", number(step->exposed_ps));
     put(object, "cut", json_boolean(step->cut));
     return object;
 }
@@ -99,6 +101,8 @@ static json_t *steps_json(const struct summary_steps *steps)
     put_spread(object, &steps->durations);
     put(object, "busy_ps", number(steps->busy_ps));
     put(object, "idle_ps", number(steps->idle_ps));
+    put(object, "collective_ps", number(steps->collective_ps));
+    put(object, "collective_exposed_ps", number(steps->exposed_ps));
     put(object, "from_device", json_boolean(steps->from_device));
     for (size_t i = 0; i < steps->n_slowest; i++)
         (void)json_array_append_new(slowest, step_json(&steps->slowest[i]));

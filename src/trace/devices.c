@@ -101,15 +101,21 @@ int devices_advance(struct devices *devices, int64_t now, uint32_t region, struc
     return 0;
 }
 
-uint64_t devices_busy_until(const struct devices *devices, int64_t now)
+/* Ops arrive by start, so nothing but the last interval reaches over `now`. */
+static uint64_t covered_until(const struct span *span, int64_t now)
+{
+    return span->until > now ? span->covered - (uint64_t)(span->until - now) : span->covered;
+}
+
+struct device_times devices_until(const struct devices *devices, int64_t now)
 {
     now = clip(devices, now);
-    uint64_t sum = 0;
+    struct device_times sum = {0};
     for (uint32_t i = 1; i <= devices->count; i++) {
         const struct device *device = &devices->all[i];
-        sum += device->busy.covered;
-        if (device->busy.until > now)
-            sum -= (uint64_t)(device->busy.until - now);
+        sum.busy += covered_until(&device->busy, now);
+        sum.collective += covered_until(&device->collective, now);
+        sum.exposed += covered_until(&device->either, now) - covered_until(&device->compute, now);
     }
     return sum;
 }

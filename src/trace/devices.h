@@ -53,8 +53,13 @@ static inline struct device *devices_at(struct devices *devices, uint32_t index)
 must_check int devices_advance(struct devices *devices, int64_t now, uint32_t region,
                                struct err *e);
 
-/* Busy time of all devices up to `now`, which must have been advanced to. */
-uint64_t devices_busy_until(const struct devices *devices, int64_t now);
+/* Sums over all devices. */
+struct device_times {
+    uint64_t busy, collective, exposed; /* exposed: collectives with no other op running */
+};
+
+/* What the devices did up to `now`, which must have been advanced to. */
+struct device_times devices_until(const struct devices *devices, int64_t now);
 
 /* An op. The cause of a gap in front of it has been booked by the caller (devices_gap()). */
 must_check int devices_op(struct devices *devices, uint32_t index, int64_t start, int64_t end,

@@ -205,7 +205,7 @@ int pass_step(struct pass *pass, struct steps *steps, struct view name, int64_t 
     if (r < 0)
         return r;
     uint32_t slot;
-    r = steps_begin(steps, name, number, start, end, cut, devices_busy_until(&pass->devices, start),
+    r = steps_begin(steps, name, number, start, end, cut, devices_until(&pass->devices, start),
                     &slot, e);
     if (r < 0)
         return r;

@@ -213,7 +213,8 @@ static struct summary_step *put_step_list(struct pass *pass, struct steps *steps
         if (!names[step->name])
             return NULL;
         uint64_t duration = (uint64_t)(step->end - step->start);
-        uint64_t busy = pass->devices.count ? step->busy_sum / pass->devices.count : 0;
+        uint64_t n_devices = pass->devices.count ? pass->devices.count : 1;
+        uint64_t busy = step->times.busy / n_devices;
         list[i] = (struct summary_step){.number = step->number,
                                         .name = names[step->name],
                                         .start_ps = step->start > pass->window_start
@@ -223,6 +224,8 @@ static struct summary_step *put_step_list(struct pass *pass, struct steps *steps
                                         .duration_ps = duration,
                                         .busy_ps = busy,
                                         .idle_ps = duration - (busy < duration ? busy : duration),
+                                        .collective_ps = step->times.collective / n_devices,
+                                        .exposed_ps = step->times.exposed / n_devices,
                                         .cut = step->cut};
     }
     return list;
@@ -255,7 +258,10 @@ static int put_steps(struct pass *pass, struct summary *summary, struct err *e)
     if (!to->slowest || !to->samples)
         return err_nomem(e);
     spread_of(&to->durations, &steps->durations);
-    to->busy_ps = pass->devices.count ? steps->busy_sum / pass->devices.count : 0;
+    uint64_t n_devices = pass->devices.count ? pass->devices.count : 1;
+    to->busy_ps = steps->times.busy / n_devices;
+    to->collective_ps = steps->times.collective / n_devices;
+    to->exposed_ps = steps->times.exposed / n_devices;
     to->idle_ps = to->durations.total_ps -
                   (to->busy_ps < to->durations.total_ps ? to->busy_ps : to->durations.total_ps);
     pass->receipt.steps_cut = steps->cut;

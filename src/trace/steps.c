@@ -85,7 +85,7 @@ static int open_slot(struct steps *steps, uint32_t *ret_slot, struct err *e)
 }
 
 int steps_begin(struct steps *steps, struct view name, int64_t number, int64_t start, int64_t end,
-                bool cut, uint64_t busy_sum, uint32_t *ret_slot, struct err *e)
+                bool cut, struct device_times times, uint32_t *ret_slot, struct err *e)
 {
     uint32_t name_id;
     int r = intern_put(&steps->names, name, &name_id, e);
@@ -95,12 +95,8 @@ int steps_begin(struct steps *steps, struct view name, int64_t number, int64_t s
         r = open_slot(steps, ret_slot, e);
     if (r < 0)
         return r;
-    steps->open[*ret_slot] = (struct step_data){.number = number,
-                                                .name = name_id,
-                                                .start = start,
-                                                .end = end,
-                                                .busy_sum = busy_sum,
-                                                .cut = cut};
+    steps->open[*ret_slot] = (struct step_data){
+        .number = number, .name = name_id, .start = start, .end = end, .times = times, .cut = cut};
     return 0;
 }
 
@@ -144,12 +140,14 @@ static void add_slowest(struct steps *steps, const struct step_data *step)
         steps->n_slowest++;
 }
 
-int steps_end(struct steps *steps, uint32_t slot, uint64_t busy_sum, struct err *e)
+int steps_end(struct steps *steps, uint32_t slot, struct device_times times, struct err *e)
 {
     struct step_data step = steps->open[slot];
     steps->free_next[slot] = steps->free_head;
     steps->free_head = slot + 1;
-    step.busy_sum = busy_sum - step.busy_sum;
+    step.times.busy = times.busy - step.times.busy;
+    step.times.collective = times.collective - step.times.collective;
+    step.times.exposed = times.exposed - step.times.exposed;
     int r = sketch_add(&steps->durations, (uint64_t)(step.end - step.start), e);
     if (r == 0)
         r = add_sample(steps, &step, e);
@@ -158,7 +156,9 @@ int steps_end(struct steps *steps, uint32_t slot, uint64_t busy_sum, struct err 
     add_slowest(steps, &step);
     steps->count++;
     steps->cut += step.cut;
-    steps->busy_sum += step.busy_sum;
+    steps->times.busy += step.times.busy;
+    steps->times.collective += step.times.collective;
+    steps->times.exposed += step.times.exposed;
     return 0;
 }
 

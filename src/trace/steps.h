@@ -8,13 +8,14 @@
 #define DEW_TRACE_STEPS_H
 
 #include "base/intern.h"
+#include "trace/devices.h"
 #include "trace/summary.h"
 
 struct step_data {
     int64_t number;
     uint32_t name; /* interned in `names` */
     int64_t start, end;
-    uint64_t busy_sum; /* of all devices; while open: up to the start */
+    struct device_times times; /* while open: up to the start */
     bool cut;
 };
 
@@ -29,7 +30,8 @@ struct steps {
     struct step_data *slowest; /* longest first, one place more than `top` */
     uint32_t n_slowest, top;
     struct sketch durations;
-    uint64_t count, cut, repeated, busy_sum;
+    uint64_t count, cut, repeated;
+    struct device_times times;
     uint64_t *seen; /* numbers with names, open addressing; stops at STEPS_SEEN_MAX */
     uint32_t n_seen, seen_room;
 };
@@ -38,9 +40,10 @@ struct steps {
 
 must_check int steps_init(struct steps *steps, size_t top, struct err *e);
 must_check int steps_begin(struct steps *steps, struct view name, int64_t number, int64_t start,
-                           int64_t end, bool cut, uint64_t busy_sum, uint32_t *ret_slot,
+                           int64_t end, bool cut, struct device_times times, uint32_t *ret_slot,
                            struct err *e);
-must_check int steps_end(struct steps *steps, uint32_t slot, uint64_t busy_sum, struct err *e);
+must_check int steps_end(struct steps *steps, uint32_t slot, struct device_times times,
+                         struct err *e);
 void steps_release(struct steps *steps);
 
 #endif

@@ -420,7 +420,7 @@ static int close_until(struct pass *pass, int64_t now, struct err *e)
             return r;
         if (end.region == TIMELINE_NONE) {
             struct steps *steps = end.step & 1 ? &pass->device_steps : &pass->steps;
-            r = steps_end(steps, end.step / 2, devices_busy_until(&pass->devices, end.end), e);
+            r = steps_end(steps, end.step / 2, devices_until(&pass->devices, end.end), e);
             if (r < 0)
                 return r;
         } else {

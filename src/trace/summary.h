@@ -99,7 +99,9 @@ struct summary_step {
     uint64_t duration_ps;
     uint64_t busy_ps; /* mean over the devices, rounded down; duration_ps - idle_ps */
     uint64_t idle_ps;
-    bool cut; /* reaches over an end of the window */
+    uint64_t collective_ps; /* union of the collectives in it, mean over the devices */
+    uint64_t exposed_ps;    /* of that, with no other op of the device running */
+    bool cut;               /* reaches over an end of the window */
 };
 #define SUMMARY_STEPS_MAX 16384 /* samples kept for pictures and for diff; all are counted */
 
@@ -107,7 +109,8 @@ struct summary_steps {
     uint64_t count, cut;
     uint64_t repeated; /* steps whose number and name had been seen before */
     struct summary_spread durations;
-    uint64_t busy_ps, idle_ps;    /* sums over all steps */
+    uint64_t busy_ps, idle_ps; /* sums over all steps */
+    uint64_t collective_ps, exposed_ps;
     struct summary_step *slowest; /* longest first, at most options.top */
     size_t n_slowest;
     struct summary_step

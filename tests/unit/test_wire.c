@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_wire - every token, every refusal, every cut. */
 #include "message.h"
+#include "nth.h"
 #include "test.h"
+#include "wire/out.h"
 #include "wire/wire.h"
 
 #include "base/banned.h"
@@ -161,6 +163,61 @@ static void an_empty_file_has_no_fields(void **state)
     assert_int_equal(wire_next(&wire, &f), 0);
 }
 
+static void what_is_written_is_read_back(void **state)
+{
+    (void)state;
+    struct wire_out out = {0};
+    for (unsigned bit = 0; bit < 64; bit++)
+        out_varint(&out, bit + 1, UINT64_C(1) << bit);
+    size_t outer = out_begin(&out, 70), inner = out_begin(&out, 1);
+    for (int i = 0; i < 100; i++) /* long enough for a length of two bytes */
+        out_bytes(&out, 2, view_text("abc"));
+    out_end(&out, inner);
+    out_signed(&out, 3, INT64_MIN);
+    out_signed(&out, 3, -1);
+    out_end(&out, outer);
+    out_bytes(&out, 71, view_of(NULL, 0));
+    assert_int_equal(out_check(&out, NULL), 0);
+
+    struct wire wire = wire_file(out_view(&out));
+    struct wire_field f, g;
+    for (unsigned bit = 0; bit < 64; bit++) {
+        assert_int_equal(wire_next(&wire, &f), 1);
+        assert_int_equal(f.number, bit + 1);
+        assert_int_equal(f.value, UINT64_C(1) << bit);
+    }
+    assert_int_equal(wire_next(&wire, &f), 1);
+    assert_int_equal(f.number, 70);
+    struct wire in = wire_enter(&wire, f.bytes, f.cut);
+    assert_int_equal(wire_next(&in, &g), 1);
+    assert_int_equal(g.bytes.size, 500);
+    assert_int_equal(wire_next(&in, &g), 1);
+    assert_int_equal(wire_unzigzag(g.value), INT64_MIN);
+    assert_int_equal(wire_next(&in, &g), 1);
+    assert_int_equal(wire_unzigzag(g.value), -1);
+    assert_int_equal(wire_next(&in, &g), 0);
+    assert_int_equal(wire_next(&wire, &f), 1);
+    assert_int_equal(f.bytes.size, 0);
+    assert_int_equal(wire_next(&wire, &f), 0);
+    out_release(&out);
+}
+
+static void writing_without_memory_is_told_at_the_end(void **state)
+{
+    (void)state;
+    for (unsigned n = 1; n <= 2; n++) {
+        struct wire_out out = {0};
+        nth_fail(n);
+        size_t place = out_begin(&out, 1);
+        for (int i = 0; i < 300; i++)
+            out_varint(&out, 2, 1);
+        out_end(&out, place);
+        assert_true(nth_failed());
+        assert_int_equal(out_check(&out, NULL), ERR_MEMORY);
+        out_release(&out);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -171,6 +228,8 @@ int main(void)
         cmocka_unit_test(what_is_left_of_a_cut_field_is_handed_out),
         cmocka_unit_test(limits_nest),
         cmocka_unit_test(an_empty_file_has_no_fields),
+        cmocka_unit_test(what_is_written_is_read_back),
+        cmocka_unit_test(writing_without_memory_is_told_at_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
