@@ -43,8 +43,11 @@ static int check_capture(struct view bytes, const char *path)
     struct err e;
     struct wire wire = wire_file(bytes);
     int code;
-    Py_BEGIN_ALLOW_THREADS code = check_message(&wire, CHECK_DEPTH, &e);
-    Py_END_ALLOW_THREADS if (code == 0) return 0;
+    Py_BEGIN_ALLOW_THREADS
+    code = check_message(&wire, CHECK_DEPTH, &e);
+    Py_END_ALLOW_THREADS
+    if (code == 0)
+        return 0;
     PyErr_Format(
         PyExc_RuntimeError,
         "JAX gave a capture that cannot be read (%zu bytes, kept in '%s': %s); most likely "
@@ -98,10 +101,13 @@ static int save_elsewhere(struct capture *capture, struct view bytes)
     const char *parents[] = {temporary, "/var/tmp", "/dev/shm", home, here};
     struct capture_folders saved = {0};
     int code = -1;
-    Py_BEGIN_ALLOW_THREADS for (size_t i = 0; i < sizeof(parents) / sizeof(parents[0]) && code < 0;
-                                i++) if (parents[i]) code =
-        save_below(parents[i], &capture->folders, bytes, &saved);
-    Py_END_ALLOW_THREADS if (code < 0) return -1;
+    Py_BEGIN_ALLOW_THREADS
+    for (size_t i = 0; i < sizeof(parents) / sizeof(parents[0]) && code < 0; i++)
+        if (parents[i])
+            code = save_below(parents[i], &capture->folders, bytes, &saved);
+    Py_END_ALLOW_THREADS
+    if (code < 0)
+        return -1;
     saved.jax_folder = STEAL(capture->folders.jax_folder);
     saved.jax_made = capture->folders.jax_made;
     capture_folders_release(&capture->folders);
@@ -124,8 +130,10 @@ static void save_bytes(struct capture *capture, struct view bytes, struct captur
     struct err e;
     int code;
     end->bytes = bytes.size;
-    Py_BEGIN_ALLOW_THREADS code = file_replace(capture->folders.file, bytes, &e);
-    Py_END_ALLOW_THREADS end->saved = code == 0;
+    Py_BEGIN_ALLOW_THREADS
+    code = file_replace(capture->folders.file, bytes, &e);
+    Py_END_ALLOW_THREADS
+    end->saved = code == 0;
     if (code < 0) {
         int number = e.code == ERR_IO ? e.sys_errno : 0;
         struct err told;

@@ -364,9 +364,10 @@ static PyObject *object_names(PyObject *self, PyObject *args, PyObject *kwargs)
     CLEANUP(converter_names_release) struct converter_names names = {0};
     struct err e;
     int code;
-    Py_BEGIN_ALLOW_THREADS code = names_in_scratch(converter_of(self), &paths, &names, &e);
-    Py_END_ALLOW_THREADS if (code != 0)
-    {
+    Py_BEGIN_ALLOW_THREADS
+    code = names_in_scratch(converter_of(self), &paths, &names, &e);
+    Py_END_ALLOW_THREADS
+    if (code != 0) {
         exception_from_err(PyExc_RuntimeError, &e);
         return NULL;
     }
@@ -436,10 +437,10 @@ static PyObject *object_data(PyObject *self, PyObject *args, PyObject *kwargs)
     CLEANUP(converter_result_release) struct converter_result result = {0};
     struct err e;
     int code;
-    Py_BEGIN_ALLOW_THREADS code =
-        convert_in_scratch(converter_of(self), &paths, name, tool, &options, &result, &e);
-    Py_END_ALLOW_THREADS if (code != 0)
-    {
+    Py_BEGIN_ALLOW_THREADS
+    code = convert_in_scratch(converter_of(self), &paths, name, tool, &options, &result, &e);
+    Py_END_ALLOW_THREADS
+    if (code != 0) {
         exception_from_err(PyExc_RuntimeError, &e);
         return NULL;
     }
@@ -545,8 +546,10 @@ static int probe_in_python(const char *library, void *context, struct err *e)
     char *argv[] = {python,    isolated,        no_site, command, (char *)probe_program,
                     extension, (char *)library, NULL};
     int code;
-    Py_BEGIN_ALLOW_THREADS code = converter_probe_spawned(library, argv, e);
-    Py_END_ALLOW_THREADS return code;
+    Py_BEGIN_ALLOW_THREADS
+    code = converter_probe_spawned(library, argv, e);
+    Py_END_ALLOW_THREADS
+    return code;
 }
 
 static PyObject *probe_converter(PyObject *Py_UNUSED(module), PyObject *library)

@@ -178,12 +178,15 @@ static int wait_for(struct child *child)
 {
     bool ended = false;
     while (!ended) {
-        Py_BEGIN_ALLOW_THREADS ended = look(child);
-        Py_END_ALLOW_THREADS if (!ended && PyErr_CheckSignals() < 0)
-        {
+        Py_BEGIN_ALLOW_THREADS
+        ended = look(child);
+        Py_END_ALLOW_THREADS
+        if (!ended && PyErr_CheckSignals() < 0) {
             OWNED exception = exception_take();
-            Py_BEGIN_ALLOW_THREADS end_child(child);
-            Py_END_ALLOW_THREADS exception_raise(STEAL(exception));
+            Py_BEGIN_ALLOW_THREADS
+            end_child(child);
+            Py_END_ALLOW_THREADS
+            exception_raise(STEAL(exception));
             return -1;
         }
     }

@@ -121,11 +121,10 @@ static int put_view(struct capture *capture)
     if (!folder)
         return -1;
     OWNED xprof = PyUnicode_FromFormat("xprof --logdir %U", root);
-    OWNED view = PyUnicode_FromFormat("dew-profile view %U", folder);
     OWNED summary = PyUnicode_FromFormat("dew-profile summary %U", folder);
-    if (!xprof || !view || !summary)
+    if (!xprof || !summary)
         return -1;
-    return manifest_put(capture, NULL, "view", Py_BuildValue("[OOO]", summary, view, xprof));
+    return manifest_put(capture, NULL, "view", Py_BuildValue("[OO]", summary, xprof));
 }
 
 static int put_outcome(struct capture *capture)
@@ -199,7 +198,10 @@ int manifest_write(struct capture *capture, enum capture_state state)
         PyErr_NoMemory();
         return -1;
     }
-    Py_BEGIN_ALLOW_THREADS code = file_replace(path, view_of(data, (size_t)size), &e);
-    Py_END_ALLOW_THREADS if (code < 0) exception_from_err(PyExc_RuntimeError, &e);
+    Py_BEGIN_ALLOW_THREADS
+    code = file_replace(path, view_of(data, (size_t)size), &e);
+    Py_END_ALLOW_THREADS
+    if (code < 0)
+        exception_from_err(PyExc_RuntimeError, &e);
     return code < 0 ? -1 : 0;
 }
