@@ -9,6 +9,15 @@
 
 #define FUNCTION_NAME_MAX 512
 
+void pass_note_damage(struct pass *pass, const struct damage *damage)
+{
+    if (damage->code == 0 || (pass->receipt.damaged && pass->receipt.damaged_at <= damage->offset))
+        return;
+    pass->receipt.damaged = true;
+    pass->receipt.damaged_at = damage->offset;
+    pass->receipt.damage = damage->problem;
+}
+
 int pass_function(struct pass *pass, struct view name, uint32_t *ret_function, struct err *e)
 {
     char text[FUNCTION_NAME_MAX];

@@ -127,6 +127,8 @@ struct pass {
     int64_t window_start, window_end;
     int64_t scope_start, scope_end; /* events that start in here count */
     enum summary_platform platform;
+    bool careful; /* lines are surveyed before they are read, none is trusted to be in order */
+    bool again;   /* trust was misplaced: what this pass found is void, a careful one must follow */
     bool cpu_ops; /* ops stand on host lines */
     struct devices devices;
     struct timeline timeline;
@@ -167,6 +169,9 @@ must_check int pass_step(struct pass *pass, struct steps *steps, struct view nam
 /* The function that a module was made from: "jit_f" and "PjitFunction(f)" give the same number. */
 must_check int pass_function(struct pass *pass, struct view name, uint32_t *ret_function,
                              struct err *e);
+
+/* The first damage in the file is the one that is told. */
+void pass_note_damage(struct pass *pass, const struct damage *damage);
 
 void pass_stats(const struct plane_state *plane, const struct xline *line,
                 const struct xevent *event, struct event_stats *ret_stats);

@@ -35,6 +35,11 @@ int wire_error(const struct wire *wire, struct err *e)
 const uint8_t *wire_varint_long(const uint8_t *pos, const uint8_t *end, uint64_t *ret_value)
 {
     uint64_t value = 0;
+    if (end - pos >= WIRE_WIDE) {
+        const uint8_t *after = wire_varint_wide(pos, ret_value);
+        if (after)
+            return after;
+    }
     for (unsigned i = 0; i < VARINT_BYTES_MAX && pos + i < end; i++) {
         uint64_t bits = pos[i] & 0x7fU;
         if (i == VARINT_BYTES_MAX - 1 && bits > 1)

@@ -79,6 +79,32 @@ int wire_error(const struct wire *wire, struct err *e);
 
 const uint8_t *wire_varint_long(const uint8_t *pos, const uint8_t *end, uint64_t *ret_value);
 
+/* Bytes that wire_varint_wide() reads at once. */
+#define WIRE_WIDE 8
+
+/* A varint of at most WIRE_WIDE bytes, by arithmetic instead of a loop: the position after it, or
+ * NULL where it is longer. Times have a length of their own in each event, which branches guess
+ * wrong. WIRE_WIDE bytes must be readable at `pos`; whether the varint ends inside its message is
+ * for the caller to see. */
+static inline const uint8_t *wire_varint_wide(const uint8_t *pos, uint64_t *ret_value)
+{
+    uint64_t word;
+    memcpy(&word, pos, sizeof(word));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    uint64_t stops = ~word & UINT64_C(0x8080808080808080);
+    if (stops == 0)
+        return NULL;
+    unsigned last_bit = (unsigned)__builtin_ctzll(stops); /* of the last byte, 7 or 15 or ... */
+    word &= stops ^ (stops - 1);
+    /* each byte has 7 bits: close the gaps between pairs, then between fours, then eights */
+    word = (word & UINT64_C(0x007f007f007f007f)) | (word & UINT64_C(0x7f007f007f007f00)) >> 1;
+    word = (word & UINT64_C(0x00003fff00003fff)) | (word & UINT64_C(0x3fff00003fff0000)) >> 2;
+    *ret_value = (word & UINT64_C(0x0fffffff)) | (word & UINT64_C(0x0fffffff00000000)) >> 4;
+    return pos + last_bit / 8 + 1;
+}
+
 /* The position after the varint, or NULL where it does not end before `end` or in 64 bits. */
 static inline const uint8_t *wire_varint(const uint8_t *pos, const uint8_t *end,
                                          uint64_t *ret_value)

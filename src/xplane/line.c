@@ -44,22 +44,37 @@ static int take_line_field(struct xline *line, const struct wire_field *field)
     return field->type == expected ? 0 : ERR_DAMAGED;
 }
 
-void xline_open(struct xline *ret_line, const struct wire *part, int64_t base_ns)
+static void open_line(struct xline *ret_line, const struct wire *part, int64_t base_ns, bool whole)
 {
     struct xline line = {.wire = *part, .cut = part->cut};
     struct wire wire = *part;
     struct wire_field field;
-    while (wire_next(&wire, &field) > 0)
+    while (wire_next(&wire, &field) > 0) {
+        if (!whole && field.number == XLINE_EVENTS)
+            break;
         if (take_line_field(&line, &field) != 0)
             break; /* xline_next_any meets it again and says so */
+        if (!whole && !field.cut)
+            line.wire.pos = wire.pos;
+    }
     int64_t ns;
     line.misdated = __builtin_sub_overflow(line.timestamp_ns, base_ns, &ns) ||
                     __builtin_mul_overflow(ns, PS_PER_NS, &line.base_ps);
     if (line.misdated) {
-        (void)wire_refuse(&line.wire, line.wire.pos, "a line's timestamp is out of range");
+        (void)wire_refuse(&line.wire, part->pos, "a line's timestamp is out of range");
         line.events = 0;
     }
     *ret_line = line;
+}
+
+void xline_open(struct xline *ret_line, const struct wire *part, int64_t base_ns)
+{
+    open_line(ret_line, part, base_ns, true);
+}
+
+void xline_open_head(struct xline *ret_line, const struct wire *part, int64_t base_ns)
+{
+    open_line(ret_line, part, base_ns, false);
 }
 
 int xevent_decode_any(struct xline *line, const uint8_t *pos, const uint8_t *end,
@@ -121,8 +136,10 @@ int xline_next_any(struct xline *line, struct xevent *ret_event)
     for (const uint8_t *at = wire->pos; (more = wire_next(wire, &field)) > 0; at = wire->pos) {
         if (take_line_field(&ignored, &field) != 0)
             return wire_refuse(wire, at, WRONG_TYPE);
-        if (field.number != XLINE_EVENTS)
+        if (field.number != XLINE_EVENTS) {
+            line->late |= field.number <= XLINE_TIMESTAMP_NS;
             continue;
+        }
         if (field.cut)
             return wire->damage.code;
         return xevent_decode(line, field.bytes.data, field.bytes.data + field.bytes.size,
@@ -153,6 +170,7 @@ void xline_survey(const struct xline *line, struct xline_survey *ret_survey)
     }
     if (survey.events == survey.aggregated)
         survey.first_ps = survey.last_ps = 0;
+    survey.late = walk.late;
     survey.damage = walk.wire.damage;
     *ret_survey = survey;
 }

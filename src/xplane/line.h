@@ -23,6 +23,7 @@ struct xline {
     int64_t base_ps;     /* what offset_ps is added to: (timestamp_ns - base_ns) * 1000 */
     uint64_t events;     /* that the line holds whole, by their framing */
     bool cut;            /* the file ends inside this line */
+    bool late;           /* an id, a name or a timestamp was met among what was still to come */
     bool misdated;       /* the timestamp does not fit beside the base: no event is handed out */
 };
 
@@ -45,6 +46,7 @@ struct xline_survey {
     int64_t first_ps; /* least start; events - aggregated > 0, else 0 */
     int64_t last_ps;  /* greatest end */
     bool ordered;     /* starts never go back */
+    bool late;        /* of the line, once all is read */
     struct damage damage;
 };
 
@@ -53,6 +55,11 @@ struct xline_survey {
  * line ends the events where it is; it is in line->wire.damage only once they have been read up to
  * it. */
 void xline_open(struct xline *ret_line, const struct wire *part, int64_t base_ns);
+
+/* The same without looking behind the first event, where JAX writes nothing that matters for
+ * reading: `events`, `duration_ps` and the display fields stay 0. If line->late is set once the
+ * events have been read, what was opened is not to be relied on. */
+void xline_open_head(struct xline *ret_line, const struct wire *part, int64_t base_ns);
 
 void xline_survey(const struct xline *line, struct xline_survey *ret_survey);
 
@@ -78,19 +85,28 @@ static inline int xevent_place(struct xline *line, const uint8_t *at, int64_t of
     return 1;
 }
 
+/* The bytes behind an event's first that xevent_decode() may look at before it knows whether they
+ * are the event's: three tags, three varints. */
+#define XEVENT_HEAD_MAX (3 * (1 + WIRE_WIDE) + WIRE_WIDE)
+
 /* [pos, end) is one event. Events have few fields, each nearly always written once and in order, so
- * this looks for just that and leaves the rest to xevent_decode_any. */
+ * this looks for just that and leaves the rest to xevent_decode_any. It may read past the event
+ * (never past the line): what it read counts only if all of it turns out to end at `end`. */
 static inline int xevent_decode(struct xline *line, const uint8_t *pos, const uint8_t *end,
                                 struct xevent *ret_event)
 {
     const uint8_t *at = pos;
     uint64_t id = 0, offset = 0, duration = 0;
-    if (pos < end && *pos == (XEVENT_METADATA_ID << 3 | WIRE_VARINT))
-        pos = wire_varint(pos + 1, end, &id);
-    if (pos && pos < end && *pos == (XEVENT_OFFSET_PS << 3 | WIRE_VARINT))
-        pos = wire_varint(pos + 1, end, &offset);
-    if (pos && pos < end && *pos == (XEVENT_DURATION_PS << 3 | WIRE_VARINT))
-        pos = wire_varint(pos + 1, end, &duration);
+    if (line->wire.end - pos < XEVENT_HEAD_MAX)
+        return xevent_decode_any(line, at, end, ret_event);
+    if (*pos == (XEVENT_METADATA_ID << 3 | WIRE_VARINT)) {
+        id = pos[1];
+        pos = id < 0x80 ? pos + 2 : wire_varint_wide(pos + 1, &id);
+    }
+    if (pos && *pos == (XEVENT_OFFSET_PS << 3 | WIRE_VARINT))
+        pos = wire_varint_wide(pos + 1, &offset);
+    if (pos && *pos == (XEVENT_DURATION_PS << 3 | WIRE_VARINT))
+        pos = wire_varint_wide(pos + 1, &duration);
     const uint8_t *stats = pos;
     while (pos && pos < end && *pos == (XEVENT_STATS << 3 | WIRE_BYTES)) {
         uint64_t size;

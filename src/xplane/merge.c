@@ -14,7 +14,9 @@ struct place {
 
 struct xmerge_source {
     struct xline line;
-    struct xevent event;  /* the next one */
+    struct xevent event; /* the next one */
+    uint64_t events;     /* read so far */
+    uint64_t aggregated;
     struct place *places; /* NULL where the line is in order */
     size_t place_count;
     size_t place_next;
@@ -50,20 +52,29 @@ static void sift_down(struct xmerge *merge, uint32_t at)
 
 static bool load_in_order(struct xmerge_source *source)
 {
-    while (xline_next(&source->line, &source->event) > 0)
+    while (xline_next(&source->line, &source->event) > 0) {
+        source->events++;
         if (!source->event.aggregated)
             return true;
+        source->aggregated++;
+    }
     return false;
 }
 
-static bool load_next(struct xmerge_source *source)
+static bool load_next(struct xmerge *merge, struct xmerge_source *source)
 {
-    if (!source->places)
+    if (source->places) {
+        if (source->place_next == source->place_count)
+            return false;
+        source->line.wire.pos = source->places[source->place_next++].pos;
         return load_in_order(source);
-    if (source->place_next == source->place_count)
-        return false;
-    source->line.wire.pos = source->places[source->place_next++].pos;
-    return load_in_order(source);
+    }
+    int64_t before_ps = source->event.start_ps;
+    bool has = load_in_order(source);
+    if (merge->trusting && (has ? source->event.start_ps < before_ps
+                                : source->line.late || source->line.wire.damage.code != 0))
+        merge->betrayed = true;
+    return has;
 }
 
 static int by_start(const void *left, const void *right)
@@ -98,11 +109,25 @@ static int sort_line(struct xmerge_source *source, uint64_t events, struct err *
     return 0;
 }
 
+/* To know whether the line after the first one's next event is due, one start is enough. */
+static void note_rival(struct xmerge *merge)
+{
+    merge->rival_ps = INT64_MAX;
+    for (uint32_t child = 1; child <= 2 && child < merge->count; child++) {
+        int64_t start_ps = merge->sources[merge->heap[child]].event.start_ps;
+        if (start_ps < merge->rival_ps)
+            merge->rival_ps = start_ps;
+    }
+}
+
 static int open_source(struct xmerge *merge, uint32_t i, const struct xline *line, struct err *e)
 {
     struct xmerge_source *source = &merge->sources[i];
     struct xline_survey survey;
     source->line = *line;
+    source->event.start_ps = INT64_MIN;
+    if (merge->trusting)
+        return 0;
     xline_survey(line, &survey);
     if (survey.ordered)
         return 0;
@@ -110,11 +135,13 @@ static int open_source(struct xmerge *merge, uint32_t i, const struct xline *lin
     return sort_line(source, survey.events - survey.aggregated, e);
 }
 
-int xmerge_open(struct xmerge *ret_merge, const struct xline *lines, uint32_t count, struct err *e)
+int xmerge_open(struct xmerge *ret_merge, const struct xline *lines, uint32_t count,
+                enum xmerge_mode mode, struct err *e)
 {
     if (count > XMERGE_LINES_MAX)
         return err_set(e, ERR_LIMIT, "more than %u lines to merge", XMERGE_LINES_MAX);
-    CLEANUP(xmerge_release) struct xmerge merge = {.source_count = count};
+    CLEANUP(xmerge_release)
+    struct xmerge merge = {.source_count = count, .trusting = mode == XMERGE_TRUST};
     merge.sources = calloc((size_t)count + 1, sizeof(*merge.sources));
     merge.heap = calloc((size_t)count + 1, sizeof(*merge.heap));
     if (!merge.sources || !merge.heap)
@@ -123,11 +150,12 @@ int xmerge_open(struct xmerge *ret_merge, const struct xline *lines, uint32_t co
         int code = open_source(&merge, i, &lines[i], e);
         if (code != 0)
             return code;
-        if (load_next(&merge.sources[i]))
+        if (load_next(&merge, &merge.sources[i]))
             merge.heap[merge.count++] = i;
     }
     for (uint32_t i = merge.count / 2; i-- > 0;)
         sift_down(&merge, i);
+    note_rival(&merge);
     *ret_merge = merge;
     merge = (struct xmerge){0};
     return 0;
@@ -135,18 +163,37 @@ int xmerge_open(struct xmerge *ret_merge, const struct xline *lines, uint32_t co
 
 bool xmerge_next(struct xmerge *merge, const struct xevent **ret_event, uint32_t *ret_line)
 {
-    if (merge->started && merge->count > 0) {
-        if (!load_next(&merge->sources[merge->heap[0]]))
-            merge->heap[0] = merge->heap[--merge->count];
-        if (merge->count > 0)
-            sift_down(merge, 0);
-    }
-    merge->started = true;
     if (merge->count == 0)
         return false;
+    struct xmerge_source *first = &merge->sources[merge->heap[0]];
+    if (merge->started) {
+        bool has = load_next(merge, first);
+        /* most often the same line goes on */
+        if (!has || first->event.start_ps >= merge->rival_ps) {
+            if (!has)
+                merge->heap[0] = merge->heap[--merge->count];
+            if (merge->count > 0)
+                sift_down(merge, 0);
+            note_rival(merge);
+        }
+        if (merge->betrayed || merge->count == 0)
+            return false;
+    }
+    merge->started = true;
     *ret_line = merge->heap[0];
     *ret_event = &merge->sources[merge->heap[0]].event;
     return true;
+}
+
+void xmerge_count(const struct xmerge *merge, struct xmerge_count *ret_count)
+{
+    struct xmerge_count count = {0};
+    for (uint32_t i = 0; i < merge->source_count; i++) {
+        const struct xmerge_source *source = &merge->sources[i];
+        count.events += source->events;
+        count.aggregated += source->aggregated;
+    }
+    *ret_count = count;
 }
 
 void xmerge_release(struct xmerge *merge)

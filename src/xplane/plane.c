@@ -121,6 +121,13 @@ void xplane_line(const struct xplane *plane, uint32_t i, int64_t base_ns, struct
     xline_open(ret_line, &part, base_ns);
 }
 
+void xplane_line_head(const struct xplane *plane, uint32_t i, int64_t base_ns,
+                      struct xline *ret_line)
+{
+    struct wire part = wire_enter(&plane->wire, plane->lines[i].bytes, plane->lines[i].cut);
+    xline_open_head(ret_line, &part, base_ns);
+}
+
 static struct view first_text(const struct xplane *plane, struct view message, uint32_t number)
 {
     struct wire wire = wire_enter(&plane->wire, message, false);

@@ -48,6 +48,10 @@ void xplane_release(struct xplane *plane);
 /* Line i in file order, its times from base_ns on. */
 void xplane_line(const struct xplane *plane, uint32_t i, int64_t base_ns, struct xline *ret_line);
 
+/* The same by xline_open_head(). */
+void xplane_line_head(const struct xplane *plane, uint32_t i, int64_t base_ns,
+                      struct xline *ret_line);
+
 /* The index into the table of the event's metadata, 0 to event_metadata.count - 1, or XTABLE_NONE:
  * the key for what callers keep per name. */
 static inline uint32_t xplane_event_index(const struct xplane *plane, int64_t metadata_id)

@@ -69,13 +69,45 @@ static void walk_merge(const struct xline *lines, uint32_t count)
         xline_survey(&lines[i], &survey);
         expected += survey.events - survey.aggregated;
     }
-    HOLDS(xmerge_open(&merge, lines, count, NULL) == 0);
+    HOLDS(xmerge_open(&merge, lines, count, XMERGE_SURVEY, NULL) == 0);
     while (xmerge_next(&merge, &event, &line)) {
         HOLDS(line < count && event->start_ps >= before);
         before = event->start_ps;
         expected--;
     }
     HOLDS(expected == 0);
+    xmerge_release(&merge);
+}
+
+/* A merge that trusts either says that it should not have, or gives what one that surveys gives. */
+static void walk_trusting(const struct xplane *plane, const struct xline *surveyed, uint32_t count)
+{
+    struct xmerge merge, trusting;
+    const struct xevent *event, *same;
+    uint32_t line, same_line;
+    struct xline heads[LINES_MERGED_MAX];
+    for (uint32_t i = 0; i < count; i++)
+        xplane_line_head(plane, i, i % 2 ? 1 : 0, &heads[i]);
+    HOLDS(xmerge_open(&trusting, heads, count, XMERGE_TRUST, NULL) == 0);
+    while (xmerge_next(&trusting, &event, &line))
+        continue;
+    bool betrayed = trusting.betrayed;
+    xmerge_release(&trusting);
+    if (betrayed)
+        return;
+    HOLDS(xmerge_open(&merge, surveyed, count, XMERGE_SURVEY, NULL) == 0);
+    HOLDS(xmerge_open(&trusting, heads, count, XMERGE_TRUST, NULL) == 0);
+    HOLDS(merge.sorted == 0);
+    while (xmerge_next(&trusting, &event, &line)) {
+        HOLDS(xmerge_next(&merge, &same, &same_line) && line == same_line);
+        HOLDS(event->start_ps == same->start_ps && event->end == same->end);
+    }
+    HOLDS(!xmerge_next(&merge, &same, &same_line));
+    struct xmerge_count one, other;
+    xmerge_count(&trusting, &one);
+    xmerge_count(&merge, &other);
+    HOLDS(one.events == other.events && one.aggregated == other.aggregated);
+    xmerge_release(&trusting);
     xmerge_release(&merge);
 }
 
@@ -104,6 +136,7 @@ static void walk_plane(const struct wire *part)
             lines[kept++] = line;
     }
     walk_merge(lines, kept);
+    walk_trusting(&plane, lines, kept);
     xplane_release(&plane);
 }
 

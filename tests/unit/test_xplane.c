@@ -177,6 +177,14 @@ static struct xline line_of(const struct message *m, int64_t base_ns)
     return line;
 }
 
+static struct xline head_of(const struct message *m)
+{
+    struct xline line;
+    struct wire part = {.pos = m->bytes, .end = m->bytes + m->size, .start = m->bytes};
+    xline_open_head(&line, &part, 0);
+    return line;
+}
+
 static void a_lines_fields_count_wherever_they_stand(void **state)
 {
     (void)state;
@@ -573,7 +581,7 @@ static void merged_lines_come_in_order(void **state)
     struct xmerge merge;
     const struct xevent *event;
     uint32_t line;
-    assert_int_equal(xmerge_open(&merge, lines, 3, NULL), 0);
+    assert_int_equal(xmerge_open(&merge, lines, 3, XMERGE_SURVEY, NULL), 0);
     assert_int_equal(merge.sorted, 1);
     for (size_t i = 0; i < 6; i++) {
         assert_true(xmerge_next(&merge, &event, &line));
@@ -583,11 +591,66 @@ static void merged_lines_come_in_order(void **state)
     assert_false(xmerge_next(&merge, &event, &line));
     assert_false(xmerge_next(&merge, &event, &line));
     xmerge_release(&merge);
-    assert_int_equal(xmerge_open(&merge, NULL, 0, NULL), 0);
+    assert_int_equal(xmerge_open(&merge, NULL, 0, XMERGE_SURVEY, NULL), 0);
     assert_false(xmerge_next(&merge, &event, &line));
     xmerge_release(&merge);
     struct err e = {0};
-    assert_int_equal(xmerge_open(&merge, lines, XMERGE_LINES_MAX + 1, &e), ERR_LIMIT);
+    assert_int_equal(xmerge_open(&merge, lines, XMERGE_LINES_MAX + 1, XMERGE_SURVEY, &e),
+                     ERR_LIMIT);
+}
+
+static void a_merge_that_trusts_says_when_it_should_not(void **state)
+{
+    (void)state;
+    struct message m[2] = {0};
+    put_integer(&m[0], XLINE_ID, 7);
+    put_event(&m[0], 1, 10, 5);
+    put_bytes(&m[0], XLINE_EVENTS, "\x28\x02", 2); /* aggregated */
+    put_event(&m[0], 2, 20, 5);
+    put_event(&m[1], 3, 15, 5);
+    struct xline lines[2];
+    for (size_t i = 0; i < 2; i++)
+        lines[i] = head_of(&m[i]);
+    struct xmerge merge;
+    struct xmerge_count count;
+    const struct xevent *event;
+    uint32_t line;
+    assert_int_equal(xmerge_open(&merge, lines, 2, XMERGE_TRUST, NULL), 0);
+    for (int64_t start_ps = 10; start_ps <= 20; start_ps += 5) {
+        assert_true(xmerge_next(&merge, &event, &line));
+        assert_int_equal(event->start_ps, start_ps);
+    }
+    assert_false(xmerge_next(&merge, &event, &line));
+    assert_false(merge.betrayed);
+    xmerge_count(&merge, &count);
+    assert_int_equal(count.events, 4);
+    assert_int_equal(count.aggregated, 1);
+    xmerge_release(&merge);
+
+    put_event(&m[1], 4, 14, 5); /* back in time */
+    lines[1] = head_of(&m[1]);
+    assert_int_equal(xmerge_open(&merge, lines, 2, XMERGE_TRUST, NULL), 0);
+    while (xmerge_next(&merge, &event, &line))
+        continue;
+    assert_true(merge.betrayed);
+    xmerge_release(&merge);
+
+    put_text(&m[0], XLINE_NAME, "late"); /* where nobody looked for it */
+    lines[0] = head_of(&m[0]);
+    assert_int_equal(lines[0].name.size, 0);
+    assert_int_equal(xmerge_open(&merge, lines, 1, XMERGE_TRUST, NULL), 0);
+    while (xmerge_next(&merge, &event, &line))
+        continue;
+    assert_true(merge.betrayed);
+    xmerge_release(&merge);
+
+    m[1].size -= 1; /* a damaged event: what stands behind it is not known */
+    lines[1] = head_of(&m[1]);
+    assert_int_equal(xmerge_open(&merge, &lines[1], 1, XMERGE_TRUST, NULL), 0);
+    while (xmerge_next(&merge, &event, &line))
+        continue;
+    assert_true(merge.betrayed);
+    xmerge_release(&merge);
 }
 
 static void many_lines_merge_as_sorting_would(void **state)
@@ -606,7 +669,7 @@ static void many_lines_merge_as_sorting_would(void **state)
     const struct xevent *event;
     uint32_t line, count = 0;
     int64_t before = INT64_MIN;
-    assert_int_equal(xmerge_open(&merge, lines, LINES, NULL), 0);
+    assert_int_equal(xmerge_open(&merge, lines, LINES, XMERGE_SURVEY, NULL), 0);
     while (xmerge_next(&merge, &event, &line)) {
         assert_true(event->start_ps >= before);
         before = event->start_ps;
@@ -638,7 +701,7 @@ static void without_memory_nothing_is_kept(void **state)
         for (uint32_t i = 0; code == 0 && i < 2; i++)
             xplane_line(&plane, i, 0, &lines[i]);
         if (code == 0)
-            code = xmerge_open(&merge, lines, 2, &e);
+            code = xmerge_open(&merge, lines, 2, XMERGE_SURVEY, &e);
         failed = nth_failed();
         assert_int_equal(code, failed ? ERR_MEMORY : 0);
         assert_int_equal(e.code, code);
@@ -684,6 +747,7 @@ int main(void)
         cmocka_unit_test(names_are_looked_up),
         cmocka_unit_test(damaged_names_cost_only_themselves),
         cmocka_unit_test(merged_lines_come_in_order),
+        cmocka_unit_test(a_merge_that_trusts_says_when_it_should_not),
         cmocka_unit_test(many_lines_merge_as_sorting_would),
         cmocka_unit_test(without_memory_nothing_is_kept),
         cmocka_unit_test(too_many_lines_are_a_limit),

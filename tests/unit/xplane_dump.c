@@ -135,7 +135,7 @@ static int put_merged(const struct xplane *plane, struct err *e)
     for (uint32_t i = 0; i < plane->line_count; i++)
         xplane_line(plane, i, 0, &lines[i]);
     CLEANUP(xmerge_release) struct xmerge merge = {0};
-    int code = xmerge_open(&merge, lines, plane->line_count, e);
+    int code = xmerge_open(&merge, lines, plane->line_count, XMERGE_SURVEY, e);
     const struct xevent *event;
     uint32_t number;
     while (code == 0 && xmerge_next(&merge, &event, &number))
