@@ -38,9 +38,10 @@ struct capture {
     uint64_t started_ns; /* monotonic */
     char started_utc[UTC_TEXT_MAX];
     struct capture_folders folders;
-    PyObject *manifest; /* dict; written again at each change of state */
-    PyObject *options;  /* the ProfileOptions it runs with */
-    PyObject *library;  /* path of xprof's converter library (str), or NULL without reports */
+    PyObject *manifest;         /* dict; written again at each change of state */
+    PyObject *options;          /* the ProfileOptions it runs with */
+    struct errors old_failures; /* of work that was dispatched before the start */
+    PyObject *library; /* path of xprof's converter library (str), or NULL without reports */
 };
 
 /* Starts one; `directory` is NULL (a fresh temporary folder), a str or bytes. On failure nothing is

@@ -83,6 +83,21 @@ static int take_options(struct module_state *state, PyObject *given, struct capt
     return capture->options ? 0 : -1;
 }
 
+/* Work that failed before is over, and so no reason to refuse: JAX keeps such failures for as long
+ * as a failed array lives, and those of callbacks for ever. */
+static int drain_before(struct capture *capture)
+{
+    jax_drain(&capture->old_failures);
+    if (capture->old_failures.interrupt)
+        return errors_raise(&capture->old_failures, "starting the capture");
+    if (!errors_any(&capture->old_failures))
+        return 0;
+    OWNED text = errors_text(&capture->old_failures);
+    return text ? PyErr_WarnFormat(PyExc_RuntimeWarning, 2,
+                                   "work that was dispatched before the capture failed: %U", text)
+                : -1;
+}
+
 static int begin(struct module_state *state, PyObject *directory, PyObject *options,
                  enum reports_mode reports, struct capture *capture)
 {
@@ -104,10 +119,7 @@ static int begin(struct module_state *state, PyObject *directory, PyObject *opti
         return -1;
 
     since = monotonic_ns();
-    struct errors errors = {0};
-    jax_drain(&errors);
-    if (errors_raise(&errors, "work that was pending before the capture failed") < 0 ||
-        manifest_put_seconds(capture, "drain_at_start", since) < 0)
+    if (drain_before(capture) < 0 || manifest_put_seconds(capture, "drain_at_start", since) < 0)
         return -1;
 
     owner_describe(capture->serial, capture->folders.folder, capture->started_utc);
@@ -150,5 +162,6 @@ void capture_free(struct capture *capture)
     Py_CLEAR(capture->manifest);
     Py_CLEAR(capture->options);
     Py_CLEAR(capture->library);
+    errors_release(&capture->old_failures);
     free(capture);
 }

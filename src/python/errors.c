@@ -4,8 +4,30 @@
 
 #include "base/banned.h"
 
+/* The type and the words; notes are not compared. */
+static bool same_words(PyObject *a, PyObject *b)
+{
+    OWNED a_text = Py_IS_TYPE(a, Py_TYPE(b)) ? PyObject_Str(a) : NULL;
+    OWNED b_text = a_text ? PyObject_Str(b) : NULL;
+    bool same = b_text && PyUnicode_Compare(a_text, b_text) == 0;
+    if (PyErr_Occurred())
+        PyErr_Clear(); /* a foreign __str__ that raises: then they count as different */
+    return same;
+}
+
+static bool has(PyObject *list, PyObject *exception)
+{
+    Py_ssize_t count = list ? PyList_Size(list) : 0;
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (same_words(PyList_GetItem(list, i), exception))
+            return true;
+    return false;
+}
+
 static void put(struct errors *errors, PyObject *exception)
 {
+    if (has(errors->list, exception))
+        return;
     if (!errors->list)
         errors->list = PyList_New(0);
     /* Without memory for a list the first error is still worth more than none. */
@@ -31,6 +53,15 @@ void errors_take(struct errors *errors)
         return;
     OWNED exception = exception_take();
     put(errors, exception);
+}
+
+void errors_subtract(struct errors *errors, const struct errors *known)
+{
+    OWNED before = STEAL(errors->list);
+    Py_ssize_t count = before ? PyList_Size(before) : 0;
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (!has(known->list, PyList_GetItem(before, i)))
+            put(errors, PyList_GetItem(before, i));
 }
 
 bool errors_any(const struct errors *errors)

@@ -15,12 +15,16 @@ struct errors {
     PyObject *interrupt; /* the first exception that is no Exception, or NULL */
 };
 
-/* Moves the current exception, if one is set, into `errors`. */
+/* Moves the current exception, if one is set, into `errors`. One that says the same as another
+ * there is left out: a computation that failed surfaces in everything made from it. */
 void errors_take(struct errors *errors);
 
 /* Moves it only where it is an interrupt; false where it is none and stays set. For steps that are
  * done again after an interrupt. */
 bool errors_take_interrupt(struct errors *errors);
+
+/* Leaves out what `known` says too. */
+void errors_subtract(struct errors *errors, const struct errors *known);
 
 bool errors_any(const struct errors *errors);
 
