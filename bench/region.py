@@ -1,25 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a region costs, idle and while a capture runs, against what people use today.
 
-    python bench/region.py [--json] [--rounds N] [--calls N]
-
 Each round times every candidate once, one after the other, so that a slow moment of the machine
-falls on all of them; ratios are taken within a round. Their median says what to expect, the ratio
-of the minima what the code costs where nothing disturbs it. No clock is as steady as a count of
-instructions: docs/regions.md says how to take one.
+falls on all of them. The ratio of the minima is what the code costs where nothing disturbs it, and
+is held against the limit. No clock is as steady as a count of instructions: docs/regions.md says
+how to take one. Started as a module it measures in a process of its own: `ROUNDS CALLS`.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
-import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 
+from bench.harness import Line, Plan, ask, in_turns
 from dew.telemetry.profile import profile, region
 
 Loop = Callable[[int], None]
@@ -45,7 +42,7 @@ def loops() -> dict[str, Loop]:
             with TraceAnnotation("input.wait"):
                 pass
 
-    return {"region": ours, "nullcontext": null, "TraceAnnotation": annotation}
+    return {"region": ours, "nullcontext": null, "annotation": annotation}
 
 
 def timed(loop: Loop, calls: int) -> float:
@@ -55,67 +52,45 @@ def timed(loop: Loop, calls: int) -> float:
     return (time.perf_counter_ns() - begin) / calls
 
 
-def interleaved(candidates: dict[str, Loop], rounds: int, calls: int) -> dict[str, list[float]]:
-    times: dict[str, list[float]] = {name: [] for name in candidates}
-    for loop in candidates.values():
+def compare(candidates: dict[str, Loop], rounds: int, calls: int) -> dict[str, list[float]]:
+    def turn(loop: Loop) -> Callable[[], float]:
         loop(calls // 10 + 1)
-    for number in range(rounds):
-        order = list(candidates)
-        for name in order if number % 2 else reversed(order):
-            times[name].append(timed(candidates[name], calls))
-    return times
+        return lambda: timed(loop, calls)
+
+    return in_turns(rounds, **{name: turn(loop) for name, loop in candidates.items()})
 
 
-def compare(what: str, ours: list[float], other: list[float], limit: float) -> dict[str, object]:
-    ratios = [a / b for a, b in zip(ours, other, strict=True)]
-    return {
-        "what": what,
-        "ours_ns": round(min(ours), 1),
-        "other_ns": round(min(other), 1),
-        "ratio_of_minima": round(min(ours) / min(other), 3),
-        "median_ratio": round(statistics.median(ratios), 3),
-        "limit": limit,
-    }
-
-
-def measure(rounds: int, calls: int) -> list[dict[str, object]]:
+def measure(rounds: int, calls: int) -> dict[str, dict[str, list[float]]]:
     every = loops()
-    idle = interleaved(every, rounds, calls)
-    found = [
-        compare("idle / nullcontext", idle["region"], idle["nullcontext"], 0.38),
-        compare("idle / idle TraceAnnotation", idle["region"], idle["TraceAnnotation"], 0.38),
-    ]
+    idle = compare(every, rounds, calls)
     del every["nullcontext"]
     with tempfile.TemporaryDirectory() as folder:
-        p = profile(folder)
-        p.reports = "off"
-        with p:
-            tracing = interleaved(every, rounds, max(calls // 10, 1))
-    found.append(
-        compare("tracing / TraceAnnotation", tracing["region"], tracing["TraceAnnotation"], 0.95)
-    )
-    return found
+        profiler = profile(folder)
+        profiler.reports = "off"
+        with profiler:
+            tracing = compare(every, rounds, max(calls // 10, 1))
+    return {"idle": idle, "tracing": tracing}
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--rounds", type=int, default=31)
-    parser.add_argument("--calls", type=int, default=20_000)
-    args = parser.parse_args()
-    found = measure(args.rounds, args.calls)
-    if args.json:
-        json.dump({"python": sys.version.split()[0], "regions": found}, sys.stdout, indent=1)
-        print()
-    else:
-        for row in found:
-            print(
-                f"{row['what']:<28} {row['ours_ns']:>8} ns against {row['other_ns']:>8} ns: "
-                f"ratio {row['ratio_of_minima']} of minima, {row['median_ratio']} median, "
-                f"at most {row['limit']}"
-            )
-    return 0 if all(row["ratio_of_minima"] <= row["limit"] for row in found) else 1  # type: ignore[operator]
+def lines(plan: Plan) -> list[Line]:
+    found = ask("region", plan.pick(101, 15), 20_000)
+    idle, tracing = found["idle"], found["tracing"]
+    note = "Python {}.{}".format(*sys.version_info)
+    return [
+        Line(what, against, "ns", limit, ours, theirs, by="minimum", note=note)
+        for what, against, limit, ours, theirs in (
+            ("idle region", "nullcontext", 0.38, idle["region"], idle["nullcontext"]),
+            ("idle region", "idle TraceAnnotation", 0.38, idle["region"], idle["annotation"]),
+            (
+                "tracing region",
+                "tracing TraceAnnotation",
+                0.95,
+                tracing["region"],
+                tracing["annotation"],
+            ),
+        )
+    ]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    print(json.dumps(measure(int(sys.argv[1]), int(sys.argv[2]))))

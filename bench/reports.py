@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All non-interactive reports of one real capture, against xprof's Python, one after the other.
+
+Both sides are whole processes and start from a fresh copy of the capture, without any cache.
+Started as a module: `make CAPTURE_FOLDER CALLS` makes a capture, `xprof FILE` is the other side.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import sys
+import time
+from typing import Any
+
+from bench.harness import Line, Plan, ask, fresh_copy, in_turns, program, run
+
+INTERACTIVE = ("trace_viewer", "trace_viewer@", "memory_viewer", "graph_viewer")
+
+
+def make_capture(folder: str, calls: int) -> str:
+    import jax
+    import jax.numpy as jnp
+
+    from dew.telemetry.profile import profile, region
+
+    @jax.jit
+    def step(x: jax.Array) -> jax.Array:
+        for _ in range(8):
+            x = jnp.tanh(x @ x)
+        return x
+
+    x = step(jnp.ones((64, 64))).block_until_ready()
+    profiler = profile(folder)
+    profiler.reports = "off"
+    with profiler:
+        for number in range(calls):
+            with (
+                jax.profiler.StepTraceAnnotation("train", step_num=number),
+                region("region.compute"),
+            ):
+                x = step(x)
+        x.block_until_ready()
+    assert profiler.capture
+    (file,) = profiler.capture.rglob("*.xplane.pb")
+    return str(file)
+
+
+def with_xprof(file: str) -> dict[str, Any]:
+    begin = time.perf_counter()
+    from xprof.convert import raw_to_tool_data
+
+    imported = time.perf_counter()
+    tools = raw_to_tool_data.xspace_to_tool_names([file])
+    made = []
+    for tool in [name.rstrip("^") for name in tools]:
+        if tool in INTERACTIVE:
+            continue
+        raw_to_tool_data.xspace_to_tool_data([file], tool, {})
+        made.append(tool)
+    end = time.perf_counter()
+    return {"tools": made, "loop_s": end - imported, "import_s": imported - begin}
+
+
+def lines(plan: Plan) -> list[Line]:
+    capture = pathlib.Path(
+        ask("reports", "make", plan.folder / "reports-capture", plan.pick(2000, 200))
+    )
+    loops: list[dict[str, Any]] = []
+
+    def ours() -> float:
+        file = fresh_copy(capture, plan.folder / "reports-ours")
+        out = file.parent / "reports"
+        return run([program(), "report", "--quiet", "-o", out, file], keep_output=False).seconds
+
+    def theirs() -> float:
+        file = fresh_copy(capture, plan.folder / "reports-theirs")
+        ran = run([sys.executable, "-m", "bench.reports", "xprof", file])
+        loops.append(json.loads(ran.output.strip().splitlines()[-1]))
+        return ran.seconds
+
+    found = in_turns(plan.pick(7, 2), ours=ours, theirs=theirs)
+    note = (
+        f"{capture.stat().st_size / 1e6:.1f} MB, {len(loops[0]['tools'])} reports, "
+        f"{os.cpu_count()} cores"
+    )
+    return [
+        Line(
+            "all non-interactive reports",
+            "xprof's Python, one after the other",
+            "s",
+            0.8,
+            **found,
+            note=note,
+            more={"theirs_inside": loops},
+        ),
+        Line(
+            "all non-interactive reports",
+            "the same, its import of xprof left out",
+            "s",
+            0.8,
+            found["ours"],
+            [one["loop_s"] for one in loops],
+            note=note,
+        ),
+    ]
+
+
+def main() -> None:
+    what, *rest = sys.argv[1:]
+    found: Any = make_capture(rest[0], int(rest[1])) if what == "make" else with_xprof(rest[0])
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()
