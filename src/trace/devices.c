@@ -80,6 +80,12 @@ int devices_add(struct devices *devices, const char *name, int64_t ordinal, uint
     return 0;
 }
 
+/* What is idle, if anything, is so from here on. */
+static int64_t idle_from(const struct device *device)
+{
+    return device->busy.until > device->mark ? device->busy.until : device->mark;
+}
+
 int devices_advance(struct devices *devices, int64_t now, uint32_t region, struct err *e)
 {
     now = clip(devices, now);
@@ -88,11 +94,14 @@ int devices_advance(struct devices *devices, int64_t now, uint32_t region, struc
         struct device *device = &devices->all[i];
         if (now <= device->mark)
             continue;
-        int r = regions_reserve(device, slot + 1, e);
-        if (r < 0)
-            return r;
-        int64_t from = device->busy.until > device->mark ? device->busy.until : device->mark;
-        uint64_t idle = from < now ? (uint64_t)(now - from) : 0;
+        if (slot >= device->regions_room) {
+            int r = regions_reserve(device, slot + 1, e);
+            if (r < 0)
+                return r;
+        }
+        int64_t from = idle_from(device);
+        uint64_t idle = device->gaps_ps + (from < now ? (uint64_t)(now - from) : 0);
+        device->gaps_ps = 0;
         device->idle_by_region[slot] += idle;
         device->busy_by_region[slot] += (uint64_t)(now - device->mark) - idle;
         device->idle_ps += idle;
@@ -129,7 +138,8 @@ bool devices_gap(const struct devices *devices, uint32_t index, int64_t start, i
     return true;
 }
 
-/* Bucket i covers the positions from n i / window up, exactly, so that buckets add up to busy. */
+/* Bucket i covers the positions from n i / window up, exactly, so that buckets add up to busy. They
+ * are filled from left to right: the bounds of the last one are kept, for most ops end in it. */
 static void strip_add(const struct devices *devices, struct device *device, int64_t from,
                       int64_t to)
 {
@@ -138,32 +148,31 @@ static void strip_add(const struct devices *devices, struct device *device, int6
     uint64_t n = devices->n_strip, at = (uint64_t)(from - devices->window_start);
     uint64_t end = (uint64_t)(to - devices->window_start);
     while (at < end) {
-        uint64_t bucket = (uint64_t)((wide)at * n / window);
-        uint64_t edge = (uint64_t)(((wide)(bucket + 1) * window + n - 1) / n);
-        uint64_t stop = edge < end ? edge : end;
-        device->strip[bucket] += stop - at;
+        if (at >= device->strip_edge) {
+            device->strip_bucket = (uint64_t)((wide)at * n / window);
+            device->strip_edge =
+                (uint64_t)(((wide)(device->strip_bucket + 1) * window + n - 1) / n);
+        }
+        uint64_t stop = device->strip_edge < end ? device->strip_edge : end;
+        device->strip[device->strip_bucket] += stop - at;
         at = stop;
     }
 }
 
-int devices_op(struct devices *devices, uint32_t index, int64_t start, int64_t end, uint32_t region,
-               struct err *e)
+void devices_op(struct devices *devices, uint32_t index, int64_t start, int64_t end)
 {
     struct device *device = &devices->all[1 + index];
     if (start >= devices->window_end || end < devices->window_start)
-        return 0;
+        return;
     start = clip(devices, start);
     end = clip(devices, end);
-    if (start > device->busy.until) {
-        int r = devices_advance(devices, start, region, e);
-        if (r < 0)
-            return r;
-    }
+    int64_t from = idle_from(device);
+    if (start > from)
+        device->gaps_ps += (uint64_t)(start - from);
     device->has_op = true;
     uint64_t added = span_add(&device->busy, start, end);
     if (added && device->strip)
         strip_add(devices, device, end - (int64_t)added, end);
-    return 0;
 }
 
 int devices_finish(struct devices *devices, uint32_t region, struct err *e)

@@ -20,6 +20,7 @@ struct device {
     uint64_t ops, op_time_ps, async_ops, async_ps;
     struct span busy, collective, compute, either;
     int64_t mark;
+    uint64_t gaps_ps; /* idle time between ops since the mark, not booked yet */
     uint64_t idle_ps;
     uint64_t *idle_by_region; /* [0] no region, [1 + region] */
     uint64_t *busy_by_region; /* the same for overlap */
@@ -27,6 +28,7 @@ struct device {
     uint64_t cause[IDLE_CAUSES];
     bool has_op; /* inside the window */
     uint64_t *strip;
+    uint64_t strip_bucket, strip_edge; /* the last one filled, and where it ends */
 };
 
 struct devices {
@@ -62,8 +64,7 @@ struct device_times {
 struct device_times devices_until(const struct devices *devices, int64_t now);
 
 /* An op. The cause of a gap in front of it has been booked by the caller (devices_gap()). */
-must_check int devices_op(struct devices *devices, uint32_t index, int64_t start, int64_t end,
-                          uint32_t region, struct err *e);
+void devices_op(struct devices *devices, uint32_t index, int64_t start, int64_t end);
 
 /* The end of what the device did before `start`, where [ret, start) is a gap inside the window. */
 bool devices_gap(const struct devices *devices, uint32_t index, int64_t start, int64_t *ret_from);

@@ -134,8 +134,8 @@ static int launch_event(struct pass *pass, struct plane_state *plane, struct thr
     int64_t now = event->start_ps;
     if (thread_launch(thread, now) != LINKS_NONE)
         return 0; /* a helper of the call that counts */
-    struct event_stats stats = {0};
-    pass_stats(plane, line, event, &stats);
+    struct event_stats stats;
+    stats_read(&stats, &plane->stat_ids, line, event);
     int r = function_of_name(pass, plane, name, event, e);
     if (r < 0)
         return r;
@@ -146,7 +146,8 @@ static int launch_event(struct pass *pass, struct plane_state *plane, struct thr
                                                                  : LAUNCH_QUEUED;
     uint32_t region = region_for_launch(pass, thread, now);
     uint64_t launch;
-    r = links_add_launch(&pass->links, kind, now, region, function, stats.run, &launch, e);
+    r = links_add_launch(&pass->links, kind, now, region, function,
+                         stats_integer(&stats, STAT_RUN, 0), &launch, e);
     if (r < 0)
         return r;
     push_launch(thread, launch, event);
@@ -168,7 +169,7 @@ static int driver_call(struct pass *pass, struct thread *thread, const struct xe
                              0, &launch, e);
     if (r < 0)
         return r;
-    links_add_call(&pass->links, (uint64_t)stats->correlation, launch);
+    links_add_call(&pass->links, (uint64_t)stats->integers[STAT_CORRELATION], launch);
     if (pass_in_scope(pass, event->start_ps)) {
         pass->receipt.launches++;
         if (region != SUMMARY_NO_REGION)
@@ -182,12 +183,13 @@ static int driver_call(struct pass *pass, struct thread *thread, const struct xe
 static int run_call(struct pass *pass, struct thread *thread, const struct xevent *event,
                     const struct event_stats *stats, struct err *e)
 {
-    if (links_knows_run(&pass->links, stats->run))
+    if (links_knows_run(&pass->links, stats->integers[STAT_RUN]))
         return 0;
     uint32_t region = region_for_launch(pass, thread, event->start_ps);
     uint64_t launch;
     int r = links_add_launch(&pass->links, LAUNCH_RUN, event->start_ps, region,
-                             thread_function(thread, event->start_ps), stats->run, &launch, e);
+                             thread_function(thread, event->start_ps), stats->integers[STAT_RUN],
+                             &launch, e);
     if (r < 0)
         return r;
     if (pass_in_scope(pass, event->start_ps)) {
@@ -242,25 +244,27 @@ static void note_inside(struct thread *thread, const struct xevent *event)
         thread->inside_until = end;
 }
 
+/* What plain_event() returns for an op, which is no event of the host. */
+#define EVENT_IS_OP 1
+
 static int plain_event(struct pass *pass, const struct track *track, struct thread *thread,
                        struct name_state *name, const struct xline *line,
-                       const struct xevent *event, bool *ret_is_op, struct err *e)
+                       const struct xevent *event, struct err *e)
 {
     struct plane_state *plane = &pass->planes[track->plane];
-    struct event_stats stats = {0};
-    if (event->stats != event->end)
-        pass_stats(plane, line, event, &stats);
+    struct event_stats stats;
+    stats_read(&stats, &plane->stat_ids, line, event);
     if (stats_has(&stats, STAT_CORRELATION) && pass->platform == PLATFORM_GPU)
         return driver_call(pass, thread, event, &stats, e);
     if (stats_has(&stats, STAT_OP)) {
-        *ret_is_op = pass->cpu_ops;
-        return *ret_is_op ? cpu_op(pass, plane, thread, name, event, &stats, e) : 0;
+        int r = pass->cpu_ops ? cpu_op(pass, plane, thread, name, event, &stats, e) : 0;
+        return r < 0 || !pass->cpu_ops ? r : EVENT_IS_OP;
     }
     if (stats_has(&stats, STAT_RUN) && pass->platform == PLATFORM_TPU)
         return run_call(pass, thread, event, &stats, e);
     if (stats_has(&stats, STAT_STEP) && name->name_class == NAME_PLAIN) {
         int r = pass_step(pass, &pass->steps, xplane_event_name(&plane->plane, event->metadata_id),
-                          stats.step, event, e);
+                          stats.integers[STAT_STEP], event, e);
         if (r < 0 || !regions_by_name(&pass->regions))
             return r;
     }
@@ -272,34 +276,38 @@ static int plain_event(struct pass *pass, const struct track *track, struct thre
     return region_event(pass, plane, thread, name, event, e);
 }
 
-static int host_event_of(struct pass *pass, const struct track *track, struct thread *thread,
-                         struct name_state *name, const struct xline *line,
-                         const struct xevent *event, bool *ret_skip, struct err *e)
+/* The producer's end of a hop to another thread. */
+static void record_event(struct pass *pass, const struct plane_state *plane, struct thread *thread,
+                         const struct xline *line, const struct xevent *event)
+{
+    uint64_t origin = thread_origin(thread, event->start_ps);
+    if (origin == LINKS_NONE)
+        return;
+    struct event_stats stats;
+    stats_read(&stats, &plane->stat_ids, line, event);
+    if (stats_has(&stats, STAT_PRODUCER))
+        links_add_hop(&pass->links, (uint64_t)stats.integers[STAT_PRODUCER], origin);
+}
+
+/* The consumer's end. */
+static void start_event(struct pass *pass, const struct plane_state *plane, struct thread *thread,
+                        const struct xline *line, const struct xevent *event)
+{
+    struct event_stats stats;
+    stats_read(&stats, &plane->stat_ids, line, event);
+    push_task(thread, stats_has(&stats, STAT_CONSUMER)
+                          ? links_take_hop(&pass->links, (uint64_t)stats.integers[STAT_CONSUMER])
+                          : LINKS_NONE);
+}
+
+/* An event of the runtime whose name alone says what it is. */
+static int named_event(struct pass *pass, const struct track *track, struct thread *thread,
+                       struct name_state *name, const struct xline *line,
+                       const struct xevent *event, struct err *e)
 {
     struct plane_state *plane = &pass->planes[track->plane];
-    struct event_stats stats = {0};
     int r = 0;
     switch ((enum name_class)name->name_class) {
-    case NAME_END:
-        *ret_skip = true;
-        return 0;
-    case NAME_RECORD:
-        pass_stats(plane, line, event, &stats);
-        if (stats_has(&stats, STAT_PRODUCER)) {
-            uint64_t origin = thread_origin(thread, event->start_ps);
-            if (origin != LINKS_NONE)
-                links_add_hop(&pass->links, (uint64_t)stats.producer, origin);
-        }
-        return 0;
-    case NAME_START:
-        pass_stats(plane, line, event, &stats);
-        push_task(thread, stats_has(&stats, STAT_CONSUMER)
-                              ? links_take_hop(&pass->links, (uint64_t)stats.consumer)
-                              : LINKS_NONE);
-        return 0;
-    case NAME_STOP:
-        pop_task(thread);
-        return 0;
     case NAME_CALL:
         r = function_of_name(pass, plane, name, event, e);
         push_call(thread, name->function, event);
@@ -318,9 +326,8 @@ static int host_event_of(struct pass *pass, const struct track *track, struct th
     case NAME_PYTHON:
         pass->receipt.python_tracer_events++;
         break;
-    case NAME_RUNTIME:
-    case NAME_PLAIN:
-        return plain_event(pass, track, thread, name, line, event, ret_skip, e);
+    default:
+        break;
     }
     if (r == 0 && name->maybe_region && regions_by_name(&pass->regions))
         r = region_event(pass, plane, thread, name, event, e);
@@ -331,14 +338,37 @@ int host_event(struct pass *pass, const struct track *track, const struct xline 
                const struct xevent *event, struct err *e)
 {
     struct plane_state *plane = &pass->planes[track->plane];
+    struct thread *thread = &pass->threads[track->thread];
     struct name_state *name = pass_name(pass, plane, event->metadata_id);
+    int r = 0;
     if (!name)
         return 0;
-    bool skip = false;
-    int r = host_event_of(pass, track, &pass->threads[track->thread], name, line, event, &skip, e);
-    if (r < 0 || skip || !pass_in_scope(pass, event->start_ps))
-        return r;
-    name->calls++;
-    name->total_ps += (uint64_t)event->duration_ps;
+    switch ((enum name_class)name->name_class) {
+    case NAME_END:
+        return 0;
+    case NAME_RECORD:
+        record_event(pass, plane, thread, line, event);
+        break;
+    case NAME_START:
+        start_event(pass, plane, thread, line, event);
+        break;
+    case NAME_STOP:
+        pop_task(thread);
+        break;
+    case NAME_RUNTIME:
+    case NAME_PLAIN:
+        if (event->stats != event->end || name->maybe_region)
+            r = plain_event(pass, track, thread, name, line, event, e);
+        break;
+    default:
+        r = named_event(pass, track, thread, name, line, event, e);
+        break;
+    }
+    if (r != 0)
+        return r < 0 ? r : 0;
+    if (pass_in_scope(pass, event->start_ps)) {
+        name->calls++;
+        name->total_ps += (uint64_t)event->duration_ps;
+    }
     return 0;
 }

@@ -21,15 +21,15 @@ static struct view module_name(struct view name)
 static int module_event(struct pass *pass, struct plane_state *plane, const struct xline *line,
                         const struct xevent *event, struct err *e)
 {
-    struct event_stats stats = {0};
-    pass_stats(plane, line, event, &stats);
+    struct event_stats stats;
+    stats_read(&stats, &plane->stat_ids, line, event);
     struct view name = module_name(xplane_event_name(&plane->plane, event->metadata_id));
     plane->module.name = name;
     plane->module.end = event->start_ps + event->duration_ps;
     plane->module.has = true;
     plane->module.has_run = stats_has(&stats, STAT_RUN);
     /* without a run_id the interval itself is the execution */
-    plane->module.run = plane->module.has_run ? stats.run : event->start_ps;
+    plane->module.run = stats_integer(&stats, STAT_RUN, event->start_ps);
     return pass_function(pass, name, &plane->module.function, e);
 }
 
@@ -54,7 +54,7 @@ static struct view category_of(const struct plane_state *plane,
     struct xstat stat;
     struct view text = view_of("", 0);
     while (xstat_next(&stats, XEVENT_METADATA_STATS, &stat) > 0) {
-        if (stat.metadata_id == plane->stat_ids[STAT_CATEGORY] &&
+        if (stat.metadata_id == plane->stat_ids.of[STAT_CATEGORY] &&
             xplane_stat_text(&plane->plane, &stat, &text))
             break;
     }
@@ -79,7 +79,7 @@ static int op_of(struct pass *pass, struct plane_state *plane, const struct xeve
         category = category_of(plane, &metadata);
     }
     name = name ? name : &nameless;
-    int r = pass_op_number(pass, plane, name, module, short_name(&metadata), category, ret_op, e);
+    int r = pass_op_number(pass, name, module, short_name(&metadata), category, ret_op, e);
     name->op_module_bytes = module;
     return r;
 }
@@ -129,16 +129,17 @@ static int op_event(struct pass *pass, struct plane_state *plane, const struct x
                                     .start = execution->launch_start,
                                     .region = execution->region};
     }
-    return pass_op(pass, plane->device, op, event, &launch, e);
+    pass_op(pass, plane->device, op, event, &launch);
+    return 0;
 }
 
 static int step_event(struct pass *pass, struct plane_state *plane, const struct xline *line,
                       const struct xevent *event, struct err *e)
 {
-    struct event_stats stats = {0};
-    pass_stats(plane, line, event, &stats);
+    struct event_stats stats;
+    stats_read(&stats, &plane->stat_ids, line, event);
     struct view name = xplane_event_name(&plane->plane, event->metadata_id);
-    int64_t number = stats.step;
+    int64_t number = stats_integer(&stats, STAT_STEP, 0);
     if (!stats_has(&stats, STAT_STEP)) {
         char text[24];
         if (name.size == 0 || name.size >= sizeof(text))

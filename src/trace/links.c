@@ -247,10 +247,17 @@ int links_execution(struct links *links, int64_t run, uint32_t device, int64_t s
                     const struct links_execution **ret_execution, bool *ret_first, struct err *e)
 {
     (void)e;
+    const struct links_execution *last = &links->executions[links->last_execution];
+    if (last->used && last->run == run && last->device == device) {
+        *ret_execution = last;
+        *ret_first = false;
+        return 0;
+    }
     uint32_t *head = &links->execution_heads[mix((uint64_t)run * 31 + device) % HEADS];
     for (uint32_t at = *head; at != NO_SLOT; at = links->executions[at].hash_next) {
         const struct links_execution *execution = &links->executions[at];
         if (execution->run == run && execution->device == device) {
+            links->last_execution = at;
             *ret_execution = execution;
             *ret_first = false;
             return 0;
@@ -275,6 +282,7 @@ int links_execution(struct links *links, int64_t run, uint32_t device, int64_t s
                                       .region = launch ? launch->region : 0,
                                       .used = true};
     *head = at;
+    links->last_execution = at;
     if (launch)
         links_claim(links, launch);
     links->linked += how == LINKED_BY_IDS;

@@ -61,6 +61,7 @@ struct links {
     uint32_t queues_room;
     struct links_execution *executions; /* ring */
     uint64_t n_executions;
+    uint32_t last_execution; /* most ops follow one of their own execution */
     uint32_t *execution_heads;
     struct links_map *hops;  /* producer id -> launch */
     struct links_map *runs;  /* run_id of a launch -> launch */

@@ -21,29 +21,6 @@ static enum plane_role role_of(struct view name)
     return PLANE_OTHER;
 }
 
-static void find_stat_ids(struct plane_state *plane)
-{
-    static const char *const names[STAT_KINDS] = {[STAT_PRODUCER] = "_p",
-                                                  [STAT_CONSUMER] = "_c",
-                                                  [STAT_RUN] = "run_id",
-                                                  [STAT_DEVICE] = "device_ordinal",
-                                                  [STAT_OP] = "hlo_op",
-                                                  [STAT_MODULE] = "hlo_module",
-                                                  [STAT_STEP] = "step_num",
-                                                  [STAT_CORRELATION] = "correlation_id",
-                                                  [STAT_CATEGORY] = "hlo_category"};
-    for (unsigned kind = 1; kind < STAT_KINDS; kind++) {
-        int64_t id;
-        /* no stat has the id INT64_MIN: ids are counted up from 0 or 1 */
-        plane->stat_ids[kind] = INT64_MIN;
-        if (!xplane_stat_id(&plane->plane, names[kind], &id))
-            continue;
-        plane->stat_ids[kind] = id;
-        if (id >= 0 && id < (int64_t)sizeof(plane->stat_table))
-            plane->stat_table[id] = (uint8_t)kind;
-    }
-}
-
 static void read_environment(const struct xplane *plane, struct environment *environment)
 {
     struct wire stats = xplane_stats(plane);
@@ -124,7 +101,7 @@ int open_planes(struct pass *pass, struct view bytes, struct summary *summary,
         plane->names = calloc(plane->plane.event_metadata.count + 1, sizeof(*plane->names));
         if (!plane->names)
             return err_nomem(e);
-        find_stat_ids(plane);
+        stat_ids_find(&plane->stat_ids, &plane->plane);
         pass_note_damage(pass, &plane->plane.damage);
         if (view_is(plane->plane.name, "Task Environment"))
             read_environment(&plane->plane, environment);

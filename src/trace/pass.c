@@ -36,96 +36,22 @@ int pass_function(struct pass *pass, struct view name, uint32_t *ret_function, s
     return intern_put(&pass->functions, view_of(text, n), ret_function, e);
 }
 
-static void stat_take(struct event_stats *stats, enum stat_kind kind, const struct xstat *stat)
+void pass_name_new(struct pass *pass, struct plane_state *plane, struct name_state *name,
+                   int64_t metadata_id)
 {
-    int64_t value = 0;
-    switch (kind) {
-    case STAT_OP:
-        stats->op = *stat;
-        break;
-    case STAT_MODULE:
-        stats->module = *stat;
-        break;
-    case STAT_CATEGORY:
-        stats->category = *stat;
-        break;
-    default:
-        if (!xstat_integer(stat, &value))
-            return;
-    }
-    switch (kind) {
-    case STAT_PRODUCER:
-        stats->producer = value;
-        break;
-    case STAT_CONSUMER:
-        stats->consumer = value;
-        break;
-    case STAT_RUN:
-        stats->run = value;
-        break;
-    case STAT_DEVICE:
-        stats->device = value;
-        break;
-    case STAT_STEP:
-        stats->step = value;
-        break;
-    case STAT_CORRELATION:
-        stats->correlation = value;
-        break;
-    default:
-        break;
-    }
-    stats->has |= 1U << kind;
+    struct view text = xplane_event_name(&plane->plane, metadata_id);
+    name->ready = true;
+    name->name_class = (uint8_t)name_class_of(text);
+    name->region = SUMMARY_NO_REGION;
+    name->function = LINKS_ANY_FUNCTION;
+    bool plain = name->name_class == NAME_PLAIN && text.size > 0;
+    name->maybe_region =
+        regions_by_name(&pass->regions) ? regions_want(&pass->regions, text) : plain;
 }
 
-static enum stat_kind stat_kind_of(const struct plane_state *plane, int64_t id)
+int pass_op_number(struct pass *pass, struct name_state *name, struct view module, struct view op,
+                   struct view category, uint32_t *ret_op, struct err *e)
 {
-    if (id >= 0 && id < (int64_t)sizeof(plane->stat_table))
-        return plane->stat_table[id];
-    for (unsigned kind = 1; kind < STAT_KINDS; kind++) {
-        if (plane->stat_ids[kind] == id)
-            return (enum stat_kind)kind;
-    }
-    return STAT_UNKNOWN;
-}
-
-void pass_stats(const struct plane_state *plane, const struct xline *line,
-                const struct xevent *event, struct event_stats *ret_stats)
-{
-    struct wire wire = xevent_stats(line, event);
-    struct xstat stat;
-    ret_stats->has = 0;
-    while (xstat_next(&wire, XEVENT_STATS, &stat) > 0) {
-        enum stat_kind kind = stat_kind_of(plane, stat.metadata_id);
-        if (kind != STAT_UNKNOWN)
-            stat_take(ret_stats, kind, &stat);
-    }
-}
-
-struct name_state *pass_name(struct pass *pass, struct plane_state *plane, int64_t metadata_id)
-{
-    uint32_t index = xplane_event_index(&plane->plane, metadata_id);
-    if (index == XTABLE_NONE)
-        return NULL;
-    struct name_state *name = &plane->names[index];
-    if (!name->ready) {
-        struct view text = xplane_event_name(&plane->plane, metadata_id);
-        name->ready = true;
-        name->name_class = (uint8_t)name_class_of(text);
-        name->region = SUMMARY_NO_REGION;
-        name->function = LINKS_ANY_FUNCTION;
-        bool plain = name->name_class == NAME_PLAIN && text.size > 0;
-        name->maybe_region =
-            regions_by_name(&pass->regions) ? regions_want(&pass->regions, text) : plain;
-    }
-    return name;
-}
-
-int pass_op_number(struct pass *pass, struct plane_state *plane, struct name_state *name,
-                   struct view module, struct view op, struct view category, uint32_t *ret_op,
-                   struct err *e)
-{
-    (void)plane;
     bool is_new;
     int r = ops_number(&pass->ops, module, op, category, ret_op, &is_new, e);
     if (r < 0)
@@ -142,6 +68,40 @@ int pass_op_number(struct pass *pass, struct plane_state *plane, struct name_sta
     name->op = *ret_op;
     name->op_ready = true;
     return 0;
+}
+
+/* What a text stat says, as a number: events of one name that refer to the same texts are the same
+ * op, and need not be looked up. False for a text that is not a reference. */
+static bool reference(const struct event_stats *stats, enum stat_kind kind, uint64_t *ret_ref)
+{
+    *ret_ref = stats_has(stats, kind) ? stats->texts[kind].integer : UINT64_MAX;
+    return !stats_has(stats, kind) || stats->texts[kind].kind == XSTAT_KIND_REF;
+}
+
+int pass_op_of_stats(struct pass *pass, struct plane_state *plane, struct name_state *name,
+                     const struct xevent *event, const struct event_stats *stats, uint32_t *ret_op,
+                     struct err *e)
+{
+    struct name_state nameless = {0};
+    uint64_t op_ref, module_ref;
+    bool op_refers = reference(stats, STAT_OP, &op_ref);
+    bool refers = reference(stats, STAT_MODULE, &module_ref) && op_refers;
+    name = name ? name : &nameless;
+    if (refers && name->op_ready && name->op_name_ref == op_ref &&
+        name->op_module_ref == module_ref) {
+        *ret_op = name->op;
+        return 0;
+    }
+    const struct xplane *names = &plane->plane;
+    struct view op = view_of("", 0);
+    if (!stats_has(stats, STAT_OP) || !xplane_stat_text(names, &stats->texts[STAT_OP], &op))
+        op = xplane_event_name(names, event->metadata_id);
+    int r = pass_op_number(pass, name, stats_text(stats, names, STAT_MODULE), op,
+                           stats_text(stats, names, STAT_CATEGORY), ret_op, e);
+    name->op_ready = r == 0 && refers;
+    name->op_name_ref = op_ref;
+    name->op_module_ref = module_ref;
+    return r;
 }
 
 /* Why the device did nothing before this op. */
@@ -172,20 +132,18 @@ static void book_collectives(struct pass *pass, struct device *device, const str
     (void)span_add(&device->either, start, end);
 }
 
-int pass_op(struct pass *pass, uint32_t device, uint32_t op, const struct xevent *event,
-            const struct op_launch *launch, struct err *e)
+void pass_op(struct pass *pass, uint32_t device, uint32_t op, const struct xevent *event,
+             const struct op_launch *launch)
 {
     int64_t start = event->start_ps, end = start + event->duration_ps;
     uint64_t duration = (uint64_t)event->duration_ps;
     book_gap(pass, device, start, launch);
-    int r = devices_op(&pass->devices, device, start, end, pass->innermost, e);
-    if (r < 0)
-        return r;
+    devices_op(&pass->devices, device, start, end);
     struct device *its = devices_at(&pass->devices, device);
     struct op_data *data = &pass->ops.all[op];
     book_collectives(pass, its, data, start, end);
     if (!pass_in_scope(pass, start))
-        return 0;
+        return;
     its->ops++;
     its->op_time_ps += duration;
     data->calls++;
@@ -200,7 +158,6 @@ int pass_op(struct pass *pass, uint32_t device, uint32_t op, const struct xevent
         region->launched_ops++;
         region->launched_ps += duration;
     }
-    return 0;
 }
 
 int pass_step(struct pass *pass, struct steps *steps, struct view name, int64_t number,

@@ -13,36 +13,11 @@
 #include "trace/names.h"
 #include "trace/ops.h"
 #include "trace/regions.h"
+#include "trace/stats.h"
 #include "trace/steps.h"
 #include "trace/timeline.h"
 #include "xplane/merge.h"
 #include "xplane/space.h"
-
-enum stat_kind {
-    STAT_UNKNOWN,
-    STAT_PRODUCER,    /* _p */
-    STAT_CONSUMER,    /* _c */
-    STAT_RUN,         /* run_id */
-    STAT_DEVICE,      /* device_ordinal */
-    STAT_OP,          /* hlo_op */
-    STAT_MODULE,      /* hlo_module */
-    STAT_STEP,        /* step_num */
-    STAT_CORRELATION, /* correlation_id */
-    STAT_CATEGORY,    /* hlo_category */
-    STAT_KINDS,
-};
-
-/* The stats of one event that some layout asks for. `has` has a bit for each kind seen. */
-struct event_stats {
-    uint32_t has;
-    int64_t producer, consumer, run, device, step, correlation;
-    struct xstat op, module, category;
-};
-
-static inline bool stats_has(const struct event_stats *stats, enum stat_kind kind)
-{
-    return stats->has >> kind & 1;
-}
 
 /* What is kept of each name of a plane. */
 struct name_state {
@@ -65,8 +40,7 @@ struct plane_state {
     struct xplane plane;
     enum plane_role role;
     uint32_t device; /* of PLANE_GPU and PLANE_TPU */
-    int64_t stat_ids[STAT_KINDS];
-    uint8_t stat_table[256]; /* kind by stat id, for the small ids that nearly all are */
+    struct stat_ids stat_ids;
     struct name_state *names;
     /* TPU: the module that runs now */
     struct {
@@ -156,12 +130,12 @@ static inline bool pass_in_scope(const struct pass *pass, int64_t start)
     return start >= pass->scope_start && start < pass->scope_end;
 }
 
-must_check int pass_op(struct pass *pass, uint32_t device, uint32_t op, const struct xevent *event,
-                       const struct op_launch *launch, struct err *e);
+void pass_op(struct pass *pass, uint32_t device, uint32_t op, const struct xevent *event,
+             const struct op_launch *launch);
 
-must_check int pass_op_number(struct pass *pass, struct plane_state *plane, struct name_state *name,
-                              struct view module, struct view op, struct view category,
-                              uint32_t *ret_op, struct err *e);
+must_check int pass_op_number(struct pass *pass, struct name_state *name, struct view module,
+                              struct view op, struct view category, uint32_t *ret_op,
+                              struct err *e);
 
 must_check int pass_step(struct pass *pass, struct steps *steps, struct view name, int64_t number,
                          const struct xevent *event, struct err *e);
@@ -173,11 +147,28 @@ must_check int pass_function(struct pass *pass, struct view name, uint32_t *ret_
 /* The first damage in the file is the one that is told. */
 void pass_note_damage(struct pass *pass, const struct damage *damage);
 
-void pass_stats(const struct plane_state *plane, const struct xline *line,
-                const struct xevent *event, struct event_stats *ret_stats);
+/* Makes a name ready; pass_name() does so at first sight. */
+void pass_name_new(struct pass *pass, struct plane_state *plane, struct name_state *name,
+                   int64_t metadata_id);
 
 /* NULL for an event whose name the file does not hold. */
-struct name_state *pass_name(struct pass *pass, struct plane_state *plane, int64_t metadata_id);
+static inline struct name_state *pass_name(struct pass *pass, struct plane_state *plane,
+                                           int64_t metadata_id)
+{
+    uint32_t index = xplane_event_index(&plane->plane, metadata_id);
+    if (index == XTABLE_NONE)
+        return NULL;
+    struct name_state *name = &plane->names[index];
+    if (!name->ready)
+        pass_name_new(pass, plane, name, metadata_id);
+    return name;
+}
+
+/* The number of an op that names itself and its module in stats; without an hlo_op, the event's
+ * name is the op. `name` may be NULL. */
+must_check int pass_op_of_stats(struct pass *pass, struct plane_state *plane,
+                                struct name_state *name, const struct xevent *event,
+                                const struct event_stats *stats, uint32_t *ret_op, struct err *e);
 
 must_check int host_event(struct pass *pass, const struct track *track, const struct xline *line,
                           const struct xevent *event, struct err *e);

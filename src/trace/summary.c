@@ -41,14 +41,15 @@ static int find_steps(struct pass *pass, struct extent *ret_extent, struct err *
         struct xline line = pass->lines[i];
         struct xevent event;
         struct event_stats stats;
-        if (pass->tracks[i].role != LINE_HOST || plane->stat_ids[STAT_STEP] == INT64_MIN)
+        if (pass->tracks[i].role != LINE_HOST || plane->stat_ids.of[STAT_STEP] == STAT_NO_ID)
             continue;
         while (xline_next(&line, &event) > 0) {
             if (event.stats == event.end || event.aggregated)
                 continue;
-            pass_stats(plane, &line, &event, &stats);
-            if (!stats_has(&stats, STAT_STEP) || stats.step < pass->options->step_first ||
-                stats.step > pass->options->step_last)
+            stats_read(&stats, &plane->stat_ids, &line, &event);
+            if (!stats_has(&stats, STAT_STEP) ||
+                stats.integers[STAT_STEP] < pass->options->step_first ||
+                stats.integers[STAT_STEP] > pass->options->step_last)
                 continue;
             extent_add(&extent, event.start_ps, event.start_ps + event.duration_ps);
         }
