@@ -20,6 +20,7 @@
 static struct {
     int json;
     char *csv;
+    char *html;
     char **patterns;
     int top;
     char *steps;
@@ -30,6 +31,8 @@ static const struct poptOption options[] = {
      NULL},
     {"csv", '\0', POPT_ARG_STRING, &asked.csv, 0,
      "Print one table as CSV: devices, idle, regions, steps, ops or host", "TABLE"},
+    {"html", '\0', POPT_ARG_STRING, &asked.html, 0,
+     "Write a page for the browser to FILE ('-': standard output)", "FILE"},
     {"region", 'r', POPT_ARG_ARGV, &asked.patterns, 0,
      "Regions are the host events whose names match (* and ? as in a shell); may be given several "
      "times",
@@ -68,8 +71,10 @@ static int check_options(struct summary_options *to, struct err *e)
     static const char *const tables[] = {"devices", "idle", "regions", "steps", "ops", "host"};
     if (asked.top < 0 || asked.top > TOP_MAX)
         return err_set(e, ERR_USAGE, "--top takes a number from 0 to %d", TOP_MAX);
-    if (asked.csv && asked.json)
-        return err_set(e, ERR_USAGE, "--csv and --json exclude each other");
+    if (!!asked.csv + !!asked.json + !!asked.html > 1)
+        return err_set(e, ERR_USAGE, "--csv, --html and --json exclude each other");
+    if (asked.html && !*asked.html)
+        return err_set(e, ERR_USAGE, "--html takes the name of a file, or '-' for standard output");
     bool known = !asked.csv;
     for (size_t i = 0; asked.csv && i < sizeof(tables) / sizeof(tables[0]); i++)
         known |= strcmp(asked.csv, tables[i]) == 0;
@@ -140,6 +145,14 @@ static int print_json(const struct summary *summaries, size_t n, struct err *e)
     return output_json(stdout, all, e);
 }
 
+static int print_html(const struct summary *summary, struct err *e)
+{
+    if (strcmp(asked.html, "-") != 0)
+        return summary_write_html(asked.html, summary, (size_t)asked.top, e);
+    summary_print_html(stdout, summary, (size_t)asked.top);
+    return 0;
+}
+
 struct results {
     struct summary *all;
     size_t n;
@@ -154,9 +167,10 @@ static void results_release(struct results *results)
 
 static int print_results(const struct results *results, struct err *e)
 {
-    return asked.json  ? print_json(results->all, results->n, e)
-           : asked.csv ? print_csv(results->all, results->n, e)
-                       : print_text(results->all, results->n, e);
+    return asked.json   ? print_json(results->all, results->n, e)
+           : asked.html ? print_html(results->all, e)
+           : asked.csv  ? print_csv(results->all, results->n, e)
+                        : print_text(results->all, results->n, e);
 }
 
 static void cleanup_json(json_t **json)
@@ -204,6 +218,13 @@ static int run(const char *const *arguments)
     CLEANUP(capture_files_release) struct capture_files files = {0};
     if (capture_find(arguments[0], &files, &e) < 0)
         return fail(EXIT_UNREADABLE, &e);
+    if (asked.html && files.count > 1)
+        return fail(EXIT_USAGE,
+                    (err_set(&e, ERR_USAGE,
+                             "--html makes a page of one file, and '%s' has %zu; name one, "
+                             "such as '%s'",
+                             arguments[0], files.count, files.paths[0]),
+                     &e));
     CLEANUP(cleanup_json) json_t *manifest = manifest_read(files.manifest);
     size_t n_names;
     CLEANUP(cleanup_names) const char **names = manifest_regions(manifest, &n_names);
@@ -218,8 +239,9 @@ static int run(const char *const *arguments)
             return fail(exit_status_of(&e), &e);
         results.n++;
     }
-    if (print_results(&results, &e) < 0)
-        return fail(EXIT_FAILED, &e);
+    int r = print_results(&results, &e);
+    if (r < 0)
+        return fail(r == ERR_USAGE ? EXIT_USAGE : EXIT_FAILED, &e);
     return status_of(&results);
 }
 
