@@ -18,7 +18,7 @@
 #define PART_NONE (OWN_PARTS + 2)
 #define BARS_MAX 32       /* devices with a bar */
 #define COLUMNS_MAX 8     /* devices with a column in the table */
-#define LABEL_PERCENT 3.0 /* a narrower part has no room for its number */
+#define LABEL_PERCENT 2.5 /* a narrower part has no room for its number */
 
 struct parts {
     uint32_t regions[OWN_PARTS]; /* indices into summary.regions */

@@ -45,7 +45,7 @@
     const digits = Math.max(0, Math.round(Math.log10(unit[0]) - Math.floor(Math.log10(step) + 1e-9)));
     const all = [];
     for (let at = Math.ceil(from / step) * step; at <= to; at += step)
-      all.push([at, (at / unit[0]).toFixed(digits) + " " + unit[1]]);
+      all.push([at, at ? (at / unit[0]).toFixed(digits) + " " + unit[1] : "0"]);
     return all;
   }
 
@@ -217,7 +217,7 @@
       tracks.forEach((track) => drawTrack(track, a, b, columns));
       drawSteps(start, end);
       axis.textContent = "";
-      for (const [at, label] of ticks(start, end, clamp(width / 110, 2, 10))) {
+      for (const [at, label] of ticks(start, end, clamp(width / 100, 3, 10))) {
         const mark = make("span", "", label);
         const left = (at - start) / (end - start);
         if (left > 1 - 60 / width) continue;
@@ -375,13 +375,12 @@
       for (const [ps, label] of ticks(0, top, 4)) {
         const line = make("div", "grid");
         line.style.top = y(ps) + "px";
-        line.append(make("span", "", ps ? label : "0"));
+        line.append(make("span", "", label));
         view.append(line);
       }
       if (data.steps.p50_ps) {
         const line = make("div", "grid median");
         line.style.top = y(data.steps.p50_ps) + "px";
-        line.append(make("span", "", `median ${time(data.steps.p50_ps)}`));
         view.append(line);
       }
       const pixels = (i) => svg.getBoundingClientRect().left - view.getBoundingClientRect().left + ((i + 0.5) * width) / columns.length;
@@ -404,6 +403,7 @@
       const help = byId("plot-help");
       help.textContent = "";
       if (data.devices.length) help.append(make("span", "key busy"), "device busy (lower part) ", make("span", "key idle"), "device idle (upper part). ");
+      if (data.steps.p50_ps) help.append(`Dashed line: median, ${time(data.steps.p50_ps)}. `);
       help.append((columns.length < data.steps.count ? `${count(data.steps.count)} steps; each column is the slowest of about ${count(Math.round(data.steps.count / columns.length))}. ` : "") +
         "Point at a step, or press ← →, to read it" + (strip ? "; click or Enter shows it in the timeline." : "."));
       at = Math.min(at, columns.length - 1);

@@ -171,18 +171,21 @@ void html_slot_devices(const struct html_page *page)
     html_table_end(out, summary->n_devices - n, "devices");
 }
 
-/* "Busy time by kind: fusion 98.1 %, copy 1.9 %. " */
-static void kinds_words(FILE *out, const struct summary *summary, uint64_t busy)
+/* "Op time by kind: fusion 98.1 %, copy 1.9 %. " Ops overlap, so it is of their sum, not of busy.
+ */
+static void kinds_words(FILE *out, const struct summary *summary)
 {
-    uint64_t kinds[OP_KINDS] = {0}, collective = 0, exposed = 0;
-    for (size_t i = 0; i < summary->n_ops; i++)
+    uint64_t kinds[OP_KINDS] = {0}, all = 0, collective = 0, exposed = 0;
+    for (size_t i = 0; i < summary->n_ops; i++) {
         kinds[summary->ops[i].kind] += summary->ops[i].total_ps;
-    const char *between = "<p>Op time by kind, as a share of busy time: ";
+        all += summary->ops[i].total_ps;
+    }
+    const char *between = "<p>Op time by kind: ";
     for (int kind = 0; kind < OP_KINDS; kind++) {
         if (!kinds[kind])
             continue;
         (void)fprintf(out, "%s%s ", between, summary_kind_name((enum op_kind)kind));
-        html_share(out, kinds[kind], busy);
+        html_share(out, kinds[kind], all);
         between = ", ";
     }
     (void)fputs(*between == ',' ? "." : "<p>", out);
@@ -220,7 +223,7 @@ void html_slot_ops(const struct html_page *page)
     uint64_t busy = 0;
     for (size_t i = 0; i < summary->n_devices; i++)
         busy += summary->devices[i].busy_ps;
-    kinds_words(out, summary, busy);
+    kinds_words(out, summary);
     html_table_begin(out, "ops-table", "Device ops, by their time on all devices", COLUMNS(columns),
                      page->top);
     size_t n = rows_of(summary->n_ops);

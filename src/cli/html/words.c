@@ -181,7 +181,7 @@ void html_slot_notes(const struct html_page *page)
     (void)fputs("<ul>\n", out);
     for (size_t i = 0; i < summary->n_warnings; i++) {
         (void)fputs("<li>", out);
-        html_text(out, summary->warnings[i]);
+        html_words(out, summary->warnings[i]);
         (void)fputs("</li>\n", out);
     }
     (void)fputs("</ul></div>\n", out);

@@ -20,36 +20,53 @@ static size_t shown_bytes(const char *text, size_t size)
     return shown;
 }
 
+static void escaped(FILE *out, char character)
+{
+    uint8_t byte = (uint8_t)character;
+    switch (byte) {
+    case '&':
+        (void)fputs("&amp;", out);
+        break;
+    case '<':
+        (void)fputs("&lt;", out);
+        break;
+    case '>':
+        (void)fputs("&gt;", out);
+        break;
+    case '"':
+        (void)fputs("&quot;", out);
+        break;
+    case '\'':
+        (void)fputs("&#39;", out);
+        break;
+    default:
+        if (byte < 0x20 || byte == 0x7f)
+            (void)fprintf(out, "\\x%02x", byte);
+        else
+            (void)fputc(byte, out);
+    }
+}
+
 void html_text(FILE *out, const char *text)
 {
     size_t size = strlen(text), shown = shown_bytes(text, size);
-    for (size_t i = 0; i < shown; i++) {
-        uint8_t byte = (uint8_t)text[i];
-        switch (byte) {
-        case '&':
-            (void)fputs("&amp;", out);
-            break;
-        case '<':
-            (void)fputs("&lt;", out);
-            break;
-        case '>':
-            (void)fputs("&gt;", out);
-            break;
-        case '"':
-            (void)fputs("&quot;", out);
-            break;
-        case '\'':
-            (void)fputs("&#39;", out);
-            break;
-        default:
-            if (byte < 0x20 || byte == 0x7f)
-                (void)fprintf(out, "\\x%02x", byte);
-            else
-                (void)fputc(byte, out);
-        }
-    }
+    for (size_t i = 0; i < shown; i++)
+        escaped(out, text[i]);
     if (shown < size)
         (void)fprintf(out, "… (%zu bytes)", size);
+}
+
+void html_words(FILE *out, const char *words)
+{
+    bool code = false;
+    for (const char *at = words; *at; at++) {
+        if (*at != '`' || (!code && !strchr(at + 1, '`'))) {
+            escaped(out, *at);
+            continue;
+        }
+        (void)fputs(code ? "</code>" : "<code>", out);
+        code = !code;
+    }
 }
 
 void html_name(FILE *out, const char *name)
@@ -139,7 +156,7 @@ void html_table_end(FILE *out, size_t left, const char *what)
 void html_none(FILE *out, const char *why)
 {
     (void)fputs("<p class=\"none\"><strong>None:</strong> ", out);
-    html_text(out, why ? why : "the capture says nothing about it");
+    html_words(out, why ? why : "the capture says nothing about it");
     (void)fputs(".</p>\n", out);
 }
 

@@ -20,7 +20,11 @@
 /* Escaped, good between tags and within double quotes; control characters as \xHH. */
 void html_text(FILE *out, const char *text);
 
-/* The same in an element of its own, so that right-to-left text cannot reorder what is beside it.
+/* A sentence of the summary's own, whole, in which `...` is code. Names in it are escaped too. */
+void html_words(FILE *out, const char *words);
+
+/* As html_text(), in an element of its own, so that right-to-left text cannot reorder what is
+ * beside it.
  */
 void html_name(FILE *out, const char *name);
 
