@@ -18,7 +18,7 @@ FIRST = $(call version,$(firstword $(PYTHONS)))
 VENV = .venv/$(FIRST)
 # Build tools of the environment first: Debian's meson can be too old.
 TOOLS = PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
-SOURCES := $(shell find src dew man -type f) meson.build meson.options pyproject.toml README.md
+SOURCES := $(shell find src dew man -type f) meson.build meson.options pyproject.toml README.md tools/html_page.py
 PYTEST_ARGS ?=
 
 .PHONY: help demo test test-native dev fmt lint asan fuzz bench clean system-build system-test system-lint

@@ -42,18 +42,18 @@ def c_source(html: str, css: str, js: str) -> str:
         if SLOT.search(text) or "</s" in text.lower():
             sys.exit(f"html_page: {name} holds a slot or the end of an element")
     built = {"css": css, "js": js, "csp": policy(css, js)}
-    pieces = SLOT.split(html)
     # re.split() with one group: text, name, text, name, ..., text
-    parts: list[tuple[str, str | None]] = []
-    text = ""
+    pieces: list[str] = SLOT.split(html)
+    parts: list[tuple[str, str]] = []
+    before = ""
     for i in range(0, len(pieces), 2):
-        text += pieces[i]
-        name = pieces[i + 1] if i + 1 < len(pieces) else None
+        before += pieces[i]
+        name = pieces[i + 1] if i + 1 < len(pieces) else ""
         if name in built:
-            text += built[name]
+            before += built[name]
         else:
-            parts.append((text, name))
-            text = ""
+            parts.append((before, name))
+            before = ""
     lines = ['#include "cli/html/page.h"', ""]
     for i, (text, _) in enumerate(parts):
         # one byte more, so that a part without text is no empty array
