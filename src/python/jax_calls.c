@@ -276,6 +276,33 @@ static void wait_for_arrays(PyObject *arrays, struct errors *errors)
     errors_take(errors);
 }
 
+/* A computation of no size on one device, waited for. */
+static int run_behind(PyObject *jax, PyObject *device)
+{
+    OWNED zero = PyLong_FromLong(0);
+    OWNED there = zero ? py_call_method(jax, "device_put", "(OO)", zero, device) : NULL;
+    OWNED result = there ? PyNumber_Negative(there) : NULL;
+    OWNED done = result ? py_call_method(result, "block_until_ready", "()") : NULL;
+    return done ? 0 : -1;
+}
+
+/* Results that the program dropped are no live arrays, but a device runs what one thread dispatched
+ * in order, and GPU and TPU what all threads did: one more computation ends last. That it cannot be
+ * made (a transfer guard, a mesh that is set) is no failure of the program's work. */
+static void wait_for_dropped(PyObject *jax, struct errors *errors)
+{
+    OWNED local = py_call_method(jax, "local_devices", "()");
+    OWNED devices = local ? PySequence_List(local) : NULL;
+    if (!devices) {
+        errors_take(errors);
+        return;
+    }
+    Py_ssize_t count = PyList_Size(devices);
+    for (Py_ssize_t i = 0; i < count && !errors->interrupt; i++)
+        if (run_behind(jax, PyList_GetItem(devices, i)) < 0 && !errors_take_interrupt(errors))
+            PyErr_Clear();
+}
+
 void jax_drain(struct errors *errors)
 {
     OWNED jax = PyImport_ImportModule("jax");
@@ -285,6 +312,8 @@ void jax_drain(struct errors *errors)
         wait_for_arrays(arrays, errors);
     else
         errors_take(errors);
+    if (jax && !errors->interrupt)
+        wait_for_dropped(jax, errors);
     if (!jax || errors->interrupt)
         return;
     OWNED done = py_call_method(jax, "effects_barrier", "()");

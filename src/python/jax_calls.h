@@ -47,9 +47,10 @@ must_check int jax_process(long *ret_index, long *ret_count);
 /* {"jax": ..., "jaxlib": ...}: new reference. */
 PyObject *jax_versions(void);
 
-/* Waits for every live array of the default backend and for effects; copies nothing to the host.
- * Arrays deleted or donated meanwhile are skipped. Everything is waited for even where something
- * failed: failures are collected, an interrupt ends the wait. */
+/* Waits for every live array of the default backend, for what was dispatched before and dropped,
+ * and for effects; copies nothing to the host. Arrays deleted or donated meanwhile are skipped.
+ * Everything is waited for even where something failed: failures are collected, an interrupt ends
+ * the wait. */
 void jax_drain(struct errors *errors);
 
 /* Starts a trace whose folder, as far as JAX knows, is `folder`: the name by which the trace is
