@@ -111,11 +111,12 @@ def show(profiler: Profiler, seconds: float) -> None:
     print(f"\nCaptured and reported in {seconds:.1f} s. The capture:")
     for file in sorted(capture.rglob("*.xplane.pb")):
         print(f"  {file.stat().st_size:>9,} bytes  {file}")
-    index = json.loads((capture / "reports" / "reports.json").read_text())
-    print("\nXProf's reports, byte for byte as its converter gives them:")
-    for report in index["reports"]:
-        size = f"{report['bytes']:>9,} bytes" if report.get("bytes") else " " * 15
-        print(f"  {size}  {report['tool']:<26} {report['status']}")
+    if profiler.reports == "wait":  # else they come later, or not at all
+        index = json.loads((capture / "reports" / "reports.json").read_text())
+        print("\nXProf's reports, byte for byte as its converter gives them:")
+        for report in index["reports"]:
+            size = f"{report['bytes']:>9,} bytes" if report.get("bytes") else " " * 15
+            print(f"  {size}  {report['tool']:<26} {report['status']}")
     print("\nNext:")
     print(f"  dew-profile summary {capture}     where the time went")
     print(f"  xprof --logdir {profiler.directory}     all of it, in the browser")
