@@ -17,7 +17,7 @@ from typing import Any
 
 from bench.harness import Line, Plan, ask, in_turns
 
-EVENTS_A_CALL = 13  # of a tiny jitted call on one CPU device, about; the capture is counted
+EVENTS_A_CALL = 16  # of a tiny jitted call on one CPU device, about; the capture is counted
 
 
 def vm_bytes(name: str) -> int:

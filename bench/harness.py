@@ -90,12 +90,18 @@ class Ran:
     output: str
 
 
-def run(command: Sequence[str | os.PathLike[str]], keep_output: bool = True) -> Ran:
+def run(
+    command: Sequence[str | os.PathLike[str]],
+    keep_output: bool = True,
+    temporary: pathlib.Path | None = None,
+) -> Ran:
     """Wall time of the whole process and its peak of resident memory; raises where it failed."""
+    env = {**os.environ, "TMPDIR": str(temporary)} if temporary else None
     begin = time.perf_counter()
     child = subprocess.Popen(
         [os.fspath(part) for part in command],
         cwd=ROOT,
+        env=env,
         stdout=subprocess.PIPE if keep_output else subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         text=True,

@@ -2,7 +2,7 @@
 """All non-interactive reports of one real capture, against xprof's Python, one after the other.
 
 Both sides are whole processes and start from a fresh copy of the capture, without any cache.
-Started as a module: `make CAPTURE_FOLDER CALLS` makes a capture, `xprof FILE` is the other side.
+Started as a module: `FOLDER CALLS` makes the capture.
 """
 
 from __future__ import annotations
@@ -11,12 +11,9 @@ import json
 import os
 import pathlib
 import sys
-import time
 from typing import Any
 
 from bench.harness import Line, Plan, ask, fresh_copy, in_turns, program, run
-
-INTERACTIVE = ("trace_viewer", "trace_viewer@", "memory_viewer", "graph_viewer")
 
 
 def make_capture(folder: str, calls: int) -> str:
@@ -47,26 +44,8 @@ def make_capture(folder: str, calls: int) -> str:
     return str(file)
 
 
-def with_xprof(file: str) -> dict[str, Any]:
-    begin = time.perf_counter()
-    from xprof.convert import raw_to_tool_data
-
-    imported = time.perf_counter()
-    tools = raw_to_tool_data.xspace_to_tool_names([file])
-    made = []
-    for tool in [name.rstrip("^") for name in tools]:
-        if tool in INTERACTIVE:
-            continue
-        raw_to_tool_data.xspace_to_tool_data([file], tool, {})
-        made.append(tool)
-    end = time.perf_counter()
-    return {"tools": made, "loop_s": end - imported, "import_s": imported - begin}
-
-
 def lines(plan: Plan) -> list[Line]:
-    capture = pathlib.Path(
-        ask("reports", "make", plan.folder / "reports-capture", plan.pick(2000, 200))
-    )
+    capture = pathlib.Path(ask("reports", plan.folder / "reports-capture", plan.pick(2000, 200)))
     loops: list[dict[str, Any]] = []
 
     def ours() -> float:
@@ -76,7 +55,7 @@ def lines(plan: Plan) -> list[Line]:
 
     def theirs() -> float:
         file = fresh_copy(capture, plan.folder / "reports-theirs")
-        ran = run([sys.executable, "-m", "bench.reports", "xprof", file])
+        ran = run([sys.executable, "-m", "bench.reports_xprof", file])
         loops.append(json.loads(ran.output.strip().splitlines()[-1]))
         return ran.seconds
 
@@ -107,11 +86,5 @@ def lines(plan: Plan) -> list[Line]:
     ]
 
 
-def main() -> None:
-    what, *rest = sys.argv[1:]
-    found: Any = make_capture(rest[0], int(rest[1])) if what == "make" else with_xprof(rest[0])
-    print(json.dumps(found))
-
-
 if __name__ == "__main__":
-    main()
+    print(json.dumps(make_capture(sys.argv[1], int(sys.argv[2]))))
