@@ -210,7 +210,7 @@ def machine() -> dict[str, Any]:
         try:
             versions[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
-            versions[name] = "not installed as a package"
+            pass
     return {
         "cpu": cpu_name(),
         "cores": os.cpu_count(),
