@@ -44,14 +44,13 @@ class Ticker(threading.Thread):
             before = now
 
 
-def measure_start(rounds: int) -> dict[str, list[float]]:
+def measure_start(folder: pathlib.Path, rounds: int) -> dict[str, list[float]]:
     import jax
     import jax.numpy as jnp
 
     from dew.telemetry.profile import capture_options, profile
 
     arrays = [jnp.ones(4) + i for i in range(10)]
-    folder = pathlib.Path(tempfile.mkdtemp())
 
     def ours() -> float:
         profiler = profile(folder / "ours")
@@ -79,7 +78,7 @@ def measure_start(rounds: int) -> dict[str, list[float]]:
     return {**found, "first": [first]}
 
 
-def measure_stop(way: str, events: int) -> dict[str, Any]:
+def measure_stop(folder: pathlib.Path, way: str, events: int) -> dict[str, Any]:
     import jax
     import jax.numpy as jnp
 
@@ -87,7 +86,6 @@ def measure_stop(way: str, events: int) -> dict[str, Any]:
 
     step = jax.jit(lambda x: x + 1)
     x = step(jnp.ones(4)).block_until_ready()
-    folder = pathlib.Path(tempfile.mkdtemp())
     profiler = profile(folder)
     profiler.reports = "off"
     if way == "ours":
@@ -173,8 +171,14 @@ def lines(plan: Plan) -> list[Line]:
 
 def main() -> None:
     what, *rest = sys.argv[1:]
-    found: Any = measure_start(int(rest[0])) if what == "start" else None
-    print(json.dumps(found or measure_stop(rest[0], int(rest[1]))))
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        found: dict[str, Any] = (
+            measure_start(folder, int(rest[0]))
+            if what == "start"
+            else measure_stop(folder, rest[0], int(rest[1]))
+        )
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":

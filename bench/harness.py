@@ -117,10 +117,14 @@ def run(
     return Ran(seconds, usage.ru_maxrss * 1024, output)
 
 
+def answer(ran: Ran) -> Any:
+    """The JSON in the last line that a process printed."""
+    return json.loads(ran.output.strip().splitlines()[-1])
+
+
 def ask(module: str, *arguments: object) -> Any:
     """The JSON that `python -m bench.MODULE ARGUMENTS` prints last: a measurement in a fresh process."""
-    ran = run([sys.executable, "-m", f"bench.{module}", *map(str, arguments)])
-    return json.loads(ran.output.strip().splitlines()[-1])
+    return answer(run([sys.executable, "-m", f"bench.{module}", *map(str, arguments)]))
 
 
 def in_turns(rounds: int, **sides: Callable[[], Any]) -> dict[str, list[Any]]:

@@ -13,7 +13,7 @@ import pathlib
 import sys
 from typing import Any
 
-from bench.harness import Line, Plan, ask, fresh_copy, in_turns, program, run
+from bench.harness import Line, Plan, answer, ask, fresh_copy, in_turns, program, run
 
 
 def make_capture(folder: str, calls: int) -> str:
@@ -56,7 +56,7 @@ def lines(plan: Plan) -> list[Line]:
     def theirs() -> float:
         file = fresh_copy(capture, plan.folder / "reports-theirs")
         ran = run([sys.executable, "-m", "bench.reports_xprof", file])
-        loops.append(json.loads(ran.output.strip().splitlines()[-1]))
+        loops.append(answer(ran))
         return ran.seconds
 
     found = in_turns(plan.pick(7, 2), ours=ours, theirs=theirs)

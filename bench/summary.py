@@ -17,6 +17,7 @@ from typing import Any
 from bench.harness import (
     Line,
     Plan,
+    ask,
     big_capture,
     fresh_copy,
     in_turns,
@@ -69,11 +70,6 @@ def ours(file: pathlib.Path) -> float:
     return run(command(file)).seconds
 
 
-def inside(what: str, file: pathlib.Path) -> float:
-    ran = run([sys.executable, "-m", "bench.summary", what, str(file)])
-    return float(json.loads(ran.output.strip().splitlines()[-1]))
-
-
 def with_xprof(plan: Plan, tool: str, file: pathlib.Path) -> float:
     """xprof's program keeps answers by content for a day in the temporary folder, so it gets an
     empty one each time; a fresh copy of the capture alone would be answered from there."""
@@ -90,8 +86,8 @@ def against_readers(plan: Plan, events: int) -> list[Line]:
     found = in_turns(
         plan.pick(7, 3),
         ours=lambda: ours(file),
-        walk=lambda: inside("walk", file),
-        parse=lambda: inside("parse", file),
+        walk=lambda: ask("summary", "walk", file),
+        parse=lambda: ask("summary", "parse", file),
     )
     what, note = "summary, whole process", f"{events:,} events, {file.stat().st_size / 1e6:.1f} MB"
     made = [
@@ -182,9 +178,7 @@ def lines(plan: Plan) -> list[Line]:
     return [
         *against_readers(plan, events),
         small(plan),
-        *[memory(plan, size) for size in (events, events if plan.quick else events * 10)][
-            : plan.pick(2, 1)
-        ],
+        *[memory(plan, size) for size in (events, events * 10)[: plan.pick(2, 1)]],
         *[growth(plan, size) for size in sizes[: plan.pick(3, 1)]],
     ]
 
