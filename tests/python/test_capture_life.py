@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
 import pathlib
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import threading
 import jax
 import jax.numpy as jnp
 import pytest
+from captures import event_names, run_python
 
 from dew.telemetry.profile import Profiler, active_profile, profile, region
 
@@ -32,12 +32,6 @@ def work(size: int = 64) -> jax.Array:
     return product(jnp.ones((size, size)))
 
 
-def event_names(capture: pathlib.Path) -> list[str]:
-    (file,) = capture.rglob("*.xplane.pb")
-    data = jax.profiler.ProfileData.from_file(str(file))
-    return [event.name for plane in data.planes for line in plane.lines for event in line.events]
-
-
 def state_of(capture: pathlib.Path) -> str:
     return str(json.loads((capture / "manifest.json").read_text())["state"])
 
@@ -48,20 +42,6 @@ def assert_jax_can_trace(folder: pathlib.Path) -> None:
     jax.profiler.stop_trace()
     assert list(folder.rglob("*.xplane.pb"))
     assert active_profile() is None
-
-
-def run_python(
-    code: str, *arguments: object, **environment: str
-) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", code, *map(str, arguments)]
-    return subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        env={**os.environ, **environment},
-    )
 
 
 def test_with_writes_one_capture(tmp_path: pathlib.Path) -> None:
@@ -203,7 +183,7 @@ def test_a_folder_removed_under_way_loses_nothing(tmp_path: pathlib.Path) -> Non
     places = [word.strip("'\".,;:()") for word in said.split() if "/" in word]
     saved = [file for place in places for file in found_captures(pathlib.Path(place))]
     assert saved, said
-    assert any("kept" in event_names_of(file) for file in saved)
+    assert any("kept" in event_names(file) for file in saved)
     assert_jax_can_trace(tmp_path / "after")
 
 
@@ -211,11 +191,6 @@ def found_captures(place: pathlib.Path) -> list[pathlib.Path]:
     if place.is_file() and place.name.endswith(".xplane.pb"):
         return [place]
     return list(place.rglob("*.xplane.pb")) if place.is_dir() else []
-
-
-def event_names_of(file: pathlib.Path) -> list[str]:
-    data = jax.profiler.ProfileData.from_file(str(file))
-    return [event.name for plane in data.planes for line in plane.lines for event in line.events]
 
 
 def test_two_captures_in_one_second_and_two_processes_in_one_folder(tmp_path: pathlib.Path) -> None:
@@ -330,7 +305,7 @@ def test_a_full_disk_loses_nothing(tmp_path: pathlib.Path) -> None:
     said = str(raised.value) + "".join(map(str, getattr(raised.value, "exceptions", ())))
     places = [word.strip("'\".,;:()") for word in said.split() if "/" in word]
     saved = [file for place in places for file in found_captures(pathlib.Path(place))]
-    assert any("kept 19999" in event_names_of(file) for file in saved), said
+    assert any("kept 19999" in event_names(file) for file in saved), said
     assert_jax_can_trace(tmp_path / "after")
 
 

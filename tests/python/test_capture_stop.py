@@ -20,6 +20,7 @@ import jax
 import jax._src.profiler
 import jax.numpy as jnp
 import pytest
+from captures import event_names, run_python
 
 from dew.telemetry.profile import Profiler, active_profile, capture_options, profile, region
 
@@ -61,11 +62,7 @@ def ops_of(folder: pathlib.Path) -> int:
 
 
 def names_of(folder: pathlib.Path) -> Counter[str]:
-    (file,) = folder.rglob("*.xplane.pb")
-    data = jax.profiler.ProfileData.from_file(str(file))
-    return Counter(
-        event.name for plane in data.planes for line in plane.lines for event in line.events
-    )
+    return Counter(event_names(folder))
 
 
 def assert_capturing_works(folder: pathlib.Path) -> None:
@@ -272,13 +269,8 @@ print(json.dumps({"raised": said, "state": manifest["state"], "error": manifest[
 
 
 def run_failing(folder: pathlib.Path, *how: str) -> dict[str, Any]:
-    done = subprocess.run(
-        [sys.executable, "-c", FAILING, str(folder), *how],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
+    done = run_python(FAILING, folder, *how, timeout=60)
+    done.check_returncode()
     return dict(json.loads(done.stdout))
 
 
@@ -384,14 +376,8 @@ def test_background_reports_outlive_the_program(tmp_path: pathlib.Path) -> None:
         "with profile(root) as profiler:\n    jnp.ones(3).block_until_ready()\n"
         "print(profiler.reports)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, tmp_path],
-        env={**os.environ, "DEW_PROFILE_REPORTS": "background"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
+    done = run_python(code, tmp_path, timeout=60, DEW_PROFILE_REPORTS="background")
+    done.check_returncode()
     assert done.stdout.split() == ["background"]
     index = tmp_path / "capture-0001" / "reports" / "reports.json"
     end = time.monotonic() + 60
@@ -432,14 +418,8 @@ print(profiler.capture)
 
 def test_without_xprof(tmp_path: pathlib.Path) -> None:
     """Reports need it, and start says so at once; a capture without reports does not."""
-    done = subprocess.run(
-        [sys.executable, "-c", NO_XPROF, tmp_path],
-        env={**os.environ, "DEW_PROFILE_REPORTS": "wait"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
+    done = run_python(NO_XPROF, tmp_path, timeout=60, DEW_PROFILE_REPORTS="wait")
+    done.check_returncode()
     refused, capture = done.stdout.splitlines()
     assert "pip install 'xprof>=2.22.3'" in refused
     assert pathlib.Path(capture) == tmp_path / "capture-0001"

@@ -15,6 +15,7 @@ import subprocess
 import sys
 
 import pytest
+from captures import run_python
 
 PRELUDE = """
 import gc, os, sys, warnings
@@ -63,20 +64,13 @@ def growth(loop, rounds):
 """
 
 
-def run_child(code: str, *arguments: object, **environment: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", PRELUDE + code, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        env={
-            **os.environ,
-            "PYTHONMALLOC": "debug",
-            "DEW_PROFILE_REPORTS": "off",
-            "JAX_PLATFORMS": "cpu",
-            **environment,
-        },
+def run_child(code: str, *arguments: object, allocator: str = "debug") -> None:
+    done = run_python(
+        PRELUDE + code,
+        *arguments,
+        PYTHONMALLOC=allocator,
+        DEW_PROFILE_REPORTS="off",
+        JAX_PLATFORMS="cpu",
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -99,8 +93,7 @@ def loop():
     fails(delattr, p, "reports"); fails(setattr, p, "directory", "y"); fails(setattr, p, "capture", 1)
     fails(p.stop); fails(p.start, 1)
     fails(Profiler, options=lent[3]); fails(Profiler, "a", "b"); fails(Profiler, nope=1)
-    fails(Profiler("gs://x").start); fails(Profiler("").start); fails(Profiler(Odd()).start) \\
-        if False else None
+    fails(Profiler("gs://x").start); fails(Profiler("").start)
     for bad in (b"x", 1, Odd()):
         fails(lambda: Profiler(bad).start())
     profile("x"); profile("x", options=None); fails(profile, options=1)
@@ -248,7 +241,7 @@ entered(region("after")); assert active_profile() is None
 def test_every_allocation_may_fail() -> None:
     """The nth allocation fails, for each n: an exception or the right answer, and no crash."""
     pytest.importorskip("_testcapi")
-    run_child(NO_MEMORY, PYTHONMALLOC="malloc_debug")
+    run_child(NO_MEMORY, allocator="malloc_debug")
 
 
 @pytest.mark.skipif(not shutil.which("valgrind"), reason="valgrind is not installed")
