@@ -12,11 +12,10 @@
 #include <stdint.h>
 
 #include "python/jax_calls.h"
+#include "python/reports_mode.h"
 #include "python/state.h"
 
 #define UTC_TEXT_MAX 64
-
-enum reports_mode { REPORTS_WAIT, REPORTS_BACKGROUND, REPORTS_OFF };
 
 enum capture_state { CAPTURE_CAPTURING, CAPTURE_CAPTURED, CAPTURE_FAILED };
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "python/converter_object.h"
+#include "python/converter_installed.h"
 #include "python/options.h"
 #include "python/owner.h"
 
@@ -19,7 +19,7 @@ static int find_converter(struct module_state *state, enum reports_mode reports,
                           PyObject **ret_converter)
 {
     if (!state->converter) {
-        state->converter = converter_object_require(state);
+        state->converter = converter_require(state);
         if (!state->converter && reports != REPORTS_OFF)
             return -1;
         if (!state->converter && !PyErr_ExceptionMatches(PyExc_Exception))

@@ -4,11 +4,12 @@
 #define DEW_PYTHON_CONVERTER_OBJECT_H
 
 #include "python/state.h"
+#include "xprof/converter.h"
 
 /* Makes the type; called while the module is being made. 0, or -1 with an exception. */
-int converter_object_types_add(PyObject *module, struct module_state *state);
+must_check int converter_object_type_add(PyObject *module, struct module_state *state);
 
-/* New reference to a _Converter; ImportError where xprof is missing, too old or broken. */
-PyObject *converter_object_require(struct module_state *state);
+/* A new _Converter for a library that was opened; NULL with an exception. */
+PyObject *converter_object_new(struct module_state *state, struct converter *converter);
 
 #endif

@@ -4,9 +4,9 @@
  *     __all__ = ["require_profile_support", "capture_options", "active_profile",
  *                "Profiler", "region", "profile"]
  *
- *     def require_profile_support() -> _Converter: ...        # converter_object.c
+ *     def require_profile_support() -> _Converter: ...        # converter_installed.c
  *     def capture_options() -> jax.profiler.ProfileOptions: ... # options.c
- *     def active_profile() -> Profiler | None: ...            # profiler.c
+ *     def active_profile() -> Profiler | None: ...            # profiler_life.c
  *     class Profiler:                                         # profiler.c
  *         def __init__(self, directory=None, *, options=None): ...
  *         def region(self, name): ...
@@ -21,10 +21,12 @@
  * Making the module imports nothing, starts no thread, installs no hook and reads no file. */
 #include "python/py.h"
 
+#include "python/converter_installed.h"
 #include "python/converter_object.h"
 #include "python/options.h"
 #include "python/owner.h"
 #include "python/profiler.h"
+#include "python/profiler_life.h"
 #include "python/region.h"
 #include "python/state.h"
 
@@ -48,7 +50,7 @@ PyDoc_STRVAR(require_doc,
 
 static PyObject *module_require(PyObject *module, PyObject *Py_UNUSED(none))
 {
-    return converter_object_require(state_of_module(module));
+    return converter_require(state_of_module(module));
 }
 
 PyDoc_STRVAR(options_doc,
@@ -109,7 +111,7 @@ static int module_exec(PyObject *module)
         return -1;
     }
     if (add_all(module) < 0 || region_types_add(module, state) < 0 ||
-        converter_object_types_add(module, state) < 0)
+        converter_object_type_add(module, state) < 0 || converter_probe_add(module) < 0)
         return -1;
     return profiler_type_add(module, state);
 }

@@ -7,64 +7,14 @@
 
 #include "python/profiler_life.h"
 #include "python/region.h"
+#include "python/reports_mode.h"
 
 #include "base/banned.h"
-
-struct module_state *state_of_type(PyTypeObject *type)
-{
-    /* Subclasses made in Python belong to no module of ours. */
-    for (PyTypeObject *base = type; base; base = PyType_GetSlot(base, Py_tp_base)) {
-        PyObject *module =
-            PyType_GetFlags(base) & Py_TPFLAGS_HEAPTYPE ? PyType_GetModule(base) : NULL;
-        if (module)
-            return state_of_module(module);
-        PyErr_Clear();
-    }
-    return NULL;
-}
 
 static PyObject *make_path(PyObject *text)
 {
     OWNED type = py_import_attr("pathlib", "Path");
     return type ? PyObject_CallFunctionObjArgs(type, text, NULL) : NULL;
-}
-
-static int parse_reports(PyObject *value, enum reports_mode *ret, const char *source)
-{
-    static const char *const names[] = {"wait", "background", "off"};
-    for (size_t i = 0; PyUnicode_Check(value) && i < sizeof(names) / sizeof(names[0]); i++) {
-        if (PyUnicode_CompareWithASCIIString(value, names[i]) == 0) {
-            *ret = (enum reports_mode)i;
-            return 0;
-        }
-    }
-    PyErr_Format(PyUnicode_Check(value) ? PyExc_ValueError : PyExc_TypeError,
-                 "%s must be 'wait', 'background' or 'off', not %R", source, value);
-    return -1;
-}
-
-/* The environment is asked each time, so that a program may set it after the import. */
-static PyObject *default_reports(void)
-{
-    OWNED variables = py_import_attr("os", "environ");
-    OWNED value =
-        variables ? py_call_method(variables, "get", "(ss)", "DEW_PROFILE_REPORTS", "") : NULL;
-    if (!value)
-        return NULL;
-    if (PyUnicode_Check(value) && PyUnicode_GetLength(value) == 0)
-        return PyUnicode_FromString("wait");
-    enum reports_mode mode;
-    if (parse_reports(value, &mode, "the environment variable DEW_PROFILE_REPORTS") < 0)
-        return NULL;
-    return STEAL(value);
-}
-
-PyObject *profiler_reports(struct profiler *self, enum reports_mode *ret)
-{
-    OWNED value = self->reports ? Py_NewRef(self->reports) : default_reports();
-    if (!value || parse_reports(value, ret, "reports") < 0)
-        return NULL;
-    return STEAL(value);
 }
 
 static PyObject *take_directory(PyObject *directory)
@@ -157,7 +107,7 @@ static int set_reports(PyObject *object, PyObject *value, void *Py_UNUSED(closur
         PyErr_SetString(PyExc_AttributeError, "reports cannot be deleted");
         return -1;
     }
-    if (parse_reports(value, &mode, "reports") < 0)
+    if (reports_mode_parse(value, &mode, "reports") < 0)
         return -1;
     PyObject *old = self->reports;
     self->reports = Py_NewRef(value);

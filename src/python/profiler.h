@@ -11,7 +11,4 @@ int profiler_type_add(PyObject *module, struct module_state *state);
 /* profile(directory=None, *, options=None) */
 PyObject *profiler_new(struct module_state *state, PyObject *args, PyObject *kwargs);
 
-/* New reference to the Profiler whose capture runs in this process, or to None. */
-PyObject *profiler_active(struct module_state *state);
-
 #endif

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "python/owner.h"
-#include "python/profiler.h"
 #include "python/region.h"
+#include "python/reports_mode.h"
 
 #include "base/banned.h"
 
@@ -20,6 +20,14 @@ PyObject *profiler_active(struct module_state *state)
 {
     struct profiler *active = (struct profiler *)state->active;
     return Py_NewRef(active && owns_slot(active) ? (PyObject *)active : Py_None);
+}
+
+PyObject *profiler_reports(struct profiler *self, enum reports_mode *ret)
+{
+    OWNED value = self->reports ? Py_NewRef(self->reports) : reports_mode_default();
+    if (!value || reports_mode_parse(value, ret, "reports") < 0)
+        return NULL;
+    return STEAL(value);
 }
 
 /* --- at exit --- */

@@ -19,6 +19,9 @@ struct profiler {
     struct capture *running; /* owned; NULL where none runs, or a stop has taken it over */
 };
 
+/* New reference to the Profiler whose capture runs in this process, or to None. */
+PyObject *profiler_active(struct module_state *state);
+
 /* The current mode as *ret and as a new reference to a str, or NULL with ValueError. */
 PyObject *profiler_reports(struct profiler *self, enum reports_mode *ret);
 
