@@ -38,21 +38,32 @@ static int feed(struct pass *pass, const struct track *track, const struct xline
     }
 }
 
-static int walk_merged(struct pass *pass, struct xmerge *merge, struct err *e)
+static int take(struct pass *pass, const struct xmerge_item *item, struct err *e)
 {
-    const struct xevent *event;
-    uint32_t i;
-    while (xmerge_next(merge, &event, &i)) {
-        int r = 0;
-        if (pass->timeline.n_ends && pass->timeline.ends[0].end <= event->start_ps)
-            r = close_until(pass, event->start_ps, e);
-        if (event->start_ps >= pass->window_end ||
-            event->start_ps + event->duration_ps < pass->window_start)
-            pass->receipt.events_outside++;
-        if (r == 0)
-            r = feed(pass, &pass->tracks[i], &pass->lines[i], event, e);
+    const struct xevent *event = &item->event;
+    if (pass->timeline.n_ends && pass->timeline.ends[0].end <= event->start_ps) {
+        int r = close_until(pass, event->start_ps, e);
         if (r < 0)
             return r;
+    }
+    if (event->start_ps >= pass->window_end ||
+        event->start_ps + event->duration_ps < pass->window_start)
+        pass->receipt.events_outside++;
+    return feed(pass, &pass->tracks[item->line], &pass->lines[item->line], event, e);
+}
+
+#define BATCH 256
+
+static int walk_merged(struct pass *pass, struct xmerge *merge, struct err *e)
+{
+    struct xmerge_item items[BATCH];
+    uint32_t n;
+    while ((n = xmerge_take(merge, items, BATCH)) > 0) {
+        for (uint32_t i = 0; i < n; i++) {
+            int r = take(pass, &items[i], e);
+            if (r < 0)
+                return r;
+        }
     }
     return 0;
 }

@@ -108,12 +108,10 @@ static inline int xevent_decode(struct xline *line, const uint8_t *pos, const ui
     if (pos && *pos == (XEVENT_DURATION_PS << 3 | WIRE_VARINT))
         pos = wire_varint_wide(pos + 1, &duration);
     const uint8_t *stats = pos;
-    while (pos && pos < end && *pos == (XEVENT_STATS << 3 | WIRE_BYTES)) {
-        uint64_t size;
-        pos = wire_varint(pos + 1, end, &size);
-        if (pos)
-            pos = size <= (uint64_t)(end - pos) ? pos + size : NULL;
-    }
+    /* a stat's size is nearly always one byte */
+    while (pos && end - pos >= 2 && pos[0] == (XEVENT_STATS << 3 | WIRE_BYTES) && pos[1] < 0x80 &&
+           pos[1] <= end - pos - 2)
+        pos += 2 + pos[1];
     if (pos != end)
         return xevent_decode_any(line, at, end, ret_event);
     *ret_event = (struct xevent){

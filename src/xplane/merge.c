@@ -15,6 +15,7 @@ struct place {
 struct xmerge_source {
     struct xline line;
     struct xevent event; /* the next one */
+    int64_t last_ps;     /* start of the one loaded last */
     uint64_t events;     /* read so far */
     uint64_t aggregated;
     struct place *places; /* NULL where the line is in order */
@@ -50,30 +51,34 @@ static void sift_down(struct xmerge *merge, uint32_t at)
     merge->heap[at] = moved;
 }
 
-static bool load_in_order(struct xmerge_source *source)
+static inline bool load_in_order(struct xmerge_source *source, struct xevent *ret_event)
 {
-    while (xline_next(&source->line, &source->event) > 0) {
+    while (xline_next(&source->line, ret_event) > 0) {
         source->events++;
-        if (!source->event.aggregated)
+        if (!ret_event->aggregated)
             return true;
         source->aggregated++;
     }
     return false;
 }
 
-static bool load_next(struct xmerge *merge, struct xmerge_source *source)
+/* The source's event behind the one that was loaded last. */
+static inline bool load_next(struct xmerge *merge, struct xmerge_source *source,
+                             struct xevent *ret_event)
 {
     if (source->places) {
         if (source->place_next == source->place_count)
             return false;
         source->line.wire.pos = source->places[source->place_next++].pos;
-        return load_in_order(source);
+        return load_in_order(source, ret_event);
     }
-    int64_t before_ps = source->event.start_ps;
-    bool has = load_in_order(source);
-    if (merge->trusting && (has ? source->event.start_ps < before_ps
-                                : source->line.late || source->line.wire.damage.code != 0))
-        merge->betrayed = true;
+    bool has = load_in_order(source, ret_event);
+    if (merge->trusting) {
+        if (has ? ret_event->start_ps < source->last_ps
+                : source->line.late || source->line.wire.damage.code != 0)
+            merge->betrayed = true;
+        source->last_ps = ret_event->start_ps;
+    }
     return has;
 }
 
@@ -125,7 +130,7 @@ static int open_source(struct xmerge *merge, uint32_t i, const struct xline *lin
     struct xmerge_source *source = &merge->sources[i];
     struct xline_survey survey;
     source->line = *line;
-    source->event.start_ps = INT64_MIN;
+    source->last_ps = INT64_MIN;
     if (merge->trusting)
         return 0;
     xline_survey(line, &survey);
@@ -150,7 +155,7 @@ int xmerge_open(struct xmerge *ret_merge, const struct xline *lines, uint32_t co
         int code = open_source(&merge, i, &lines[i], e);
         if (code != 0)
             return code;
-        if (load_next(&merge, &merge.sources[i]))
+        if (load_next(&merge, &merge.sources[i], &merge.sources[i].event))
             merge.heap[merge.count++] = i;
     }
     for (uint32_t i = merge.count / 2; i-- > 0;)
@@ -161,27 +166,39 @@ int xmerge_open(struct xmerge *ret_merge, const struct xline *lines, uint32_t co
     return 0;
 }
 
+/* Most often the line whose turn it was goes on, so its events are decoded right to where they are
+ * wanted until the next line is due. */
+uint32_t xmerge_take(struct xmerge *merge, struct xmerge_item *items, uint32_t room)
+{
+    uint32_t n = 0;
+    while (n < room && merge->count > 0 && !merge->betrayed) {
+        uint32_t line = merge->heap[0];
+        struct xmerge_source *source = &merge->sources[line];
+        items[n].event = source->event;
+        bool has = true;
+        for (bool due = false; !due;) {
+            items[n++].line = line;
+            struct xevent *next = n < room ? &items[n].event : &source->event;
+            has = load_next(merge, source, next);
+            due = !has || n == room || merge->betrayed || next->start_ps >= merge->rival_ps;
+            if (has && due && n < room)
+                source->event = *next;
+        }
+        if (!has)
+            merge->heap[0] = merge->heap[--merge->count];
+        if (merge->count > 0)
+            sift_down(merge, 0);
+        note_rival(merge);
+    }
+    return n;
+}
+
 bool xmerge_next(struct xmerge *merge, const struct xevent **ret_event, uint32_t *ret_line)
 {
-    if (merge->count == 0)
+    if (xmerge_take(merge, &merge->next, 1) == 0)
         return false;
-    struct xmerge_source *first = &merge->sources[merge->heap[0]];
-    if (merge->started) {
-        bool has = load_next(merge, first);
-        /* most often the same line goes on */
-        if (!has || first->event.start_ps >= merge->rival_ps) {
-            if (!has)
-                merge->heap[0] = merge->heap[--merge->count];
-            if (merge->count > 0)
-                sift_down(merge, 0);
-            note_rival(merge);
-        }
-        if (merge->betrayed || merge->count == 0)
-            return false;
-    }
-    merge->started = true;
-    *ret_line = merge->heap[0];
-    *ret_event = &merge->sources[merge->heap[0]].event;
+    *ret_line = merge->next.line;
+    *ret_event = &merge->next.event;
     return true;
 }
 
