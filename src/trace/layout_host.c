@@ -244,6 +244,16 @@ static void note_inside(struct thread *thread, const struct xevent *event)
         thread->inside_until = end;
 }
 
+static int step_event(struct pass *pass, const struct plane_state *plane, struct name_state *name,
+                      const struct xevent *event, int64_t number, struct err *e)
+{
+    int r = 0;
+    if (name->step == NAME_NO_STEP)
+        r = intern_put(&pass->steps.names, xplane_event_name(&plane->plane, event->metadata_id),
+                       &name->step, e);
+    return r < 0 ? r : pass_step(pass, &pass->steps, name->step, number, event, e);
+}
+
 /* What plain_event() returns for an op, which is no event of the host. */
 #define EVENT_IS_OP 1
 
@@ -263,8 +273,7 @@ static int plain_event(struct pass *pass, const struct track *track, struct thre
     if (stats_has(&stats, STAT_RUN) && pass->platform == PLATFORM_TPU)
         return run_call(pass, thread, event, &stats, e);
     if (stats_has(&stats, STAT_STEP) && name->name_class == NAME_PLAIN) {
-        int r = pass_step(pass, &pass->steps, xplane_event_name(&plane->plane, event->metadata_id),
-                          stats.integers[STAT_STEP], event, e);
+        int r = step_event(pass, plane, name, event, stats.integers[STAT_STEP], e);
         if (r < 0 || !regions_by_name(&pass->regions))
             return r;
     }

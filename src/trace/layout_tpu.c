@@ -151,7 +151,9 @@ static int step_event(struct pass *pass, struct plane_state *plane, const struct
         if (*end)
             return 0;
     }
-    return pass_step(pass, &pass->device_steps, view_text("device step"), number, event, e);
+    uint32_t step;
+    int r = intern_put(&pass->device_steps.names, view_text("device step"), &step, e);
+    return r < 0 ? r : pass_step(pass, &pass->device_steps, step, number, event, e);
 }
 
 int tpu_event(struct pass *pass, const struct track *track, const struct xline *line,

@@ -19,6 +19,7 @@ struct links_map {
     struct map_slot slots[LINKS_IDS_MAX];
     uint32_t heads[LINKS_IDS_MAX];
     uint32_t cursor;
+    uint32_t count; /* in use */
 };
 
 static uint32_t mix(uint64_t x)
@@ -42,6 +43,7 @@ static void map_remove(struct links_map *map, uint64_t id)
     uint32_t *link = map_link(map, id);
     if (*link != NO_SLOT) {
         map->slots[*link].used = false;
+        map->count--;
         *link = map->slots[*link].next;
     }
 }
@@ -55,11 +57,14 @@ static void map_put(struct links_map *map, uint64_t id, uint64_t value)
     uint32_t *head = &map->heads[mix(id) % LINKS_IDS_MAX];
     *slot = (struct map_slot){.id = id, .value = value, .next = *head, .used = true};
     *head = map->cursor;
+    map->count++;
     map->cursor = (map->cursor + 1) % LINKS_IDS_MAX;
 }
 
 static uint64_t map_get(struct links_map *map, uint64_t id)
 {
+    if (map->count == 0) /* most captures use one map or two */
+        return LINKS_NONE;
     uint32_t at = *map_link(map, id);
     return at == NO_SLOT ? LINKS_NONE : map->slots[at].value;
 }

@@ -43,6 +43,7 @@ void pass_name_new(struct pass *pass, struct plane_state *plane, struct name_sta
     name->ready = true;
     name->name_class = (uint8_t)name_class_of(text);
     name->region = SUMMARY_NO_REGION;
+    name->step = NAME_NO_STEP;
     name->function = LINKS_ANY_FUNCTION;
     bool plain = name->name_class == NAME_PLAIN && text.size > 0;
     name->maybe_region =
@@ -160,7 +161,7 @@ void pass_op(struct pass *pass, uint32_t device, uint32_t op, const struct xeven
     }
 }
 
-int pass_step(struct pass *pass, struct steps *steps, struct view name, int64_t number,
+int pass_step(struct pass *pass, struct steps *steps, uint32_t name, int64_t number,
               const struct xevent *event, struct err *e)
 {
     if (!pass_in_scope(pass, event->start_ps))

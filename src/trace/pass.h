@@ -19,12 +19,15 @@
 #include "xplane/merge.h"
 #include "xplane/space.h"
 
+#define NAME_NO_STEP UINT32_MAX
+
 /* What is kept of each name of a plane. */
 struct name_state {
     bool ready;
     uint8_t name_class;
     bool maybe_region;
     uint32_t region;   /* SUMMARY_NO_REGION until it is one */
+    uint32_t step;     /* its number among the names of steps, or NAME_NO_STEP */
     uint32_t function; /* interned function of a call or launch */
     uint64_t calls, total_ps;
     /* the op of the last event with this name */
@@ -137,7 +140,7 @@ must_check int pass_op_number(struct pass *pass, struct name_state *name, struct
                               struct view op, struct view category, uint32_t *ret_op,
                               struct err *e);
 
-must_check int pass_step(struct pass *pass, struct steps *steps, struct view name, int64_t number,
+must_check int pass_step(struct pass *pass, struct steps *steps, uint32_t name, int64_t number,
                          const struct xevent *event, struct err *e);
 
 /* The function that a module was made from: "jit_f" and "PjitFunction(f)" give the same number. */

@@ -84,19 +84,16 @@ static int open_slot(struct steps *steps, uint32_t *ret_slot, struct err *e)
     return 0;
 }
 
-int steps_begin(struct steps *steps, struct view name, int64_t number, int64_t start, int64_t end,
+int steps_begin(struct steps *steps, uint32_t name, int64_t number, int64_t start, int64_t end,
                 bool cut, struct device_times times, uint32_t *ret_slot, struct err *e)
 {
-    uint32_t name_id;
-    int r = intern_put(&steps->names, name, &name_id, e);
-    if (r == 0)
-        r = note_seen(steps, name_id, number, e);
+    int r = note_seen(steps, name, number, e);
     if (r == 0)
         r = open_slot(steps, ret_slot, e);
     if (r < 0)
         return r;
     steps->open[*ret_slot] = (struct step_data){
-        .number = number, .name = name_id, .start = start, .end = end, .times = times, .cut = cut};
+        .number = number, .name = name, .start = start, .end = end, .times = times, .cut = cut};
     return 0;
 }
 

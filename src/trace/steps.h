@@ -39,7 +39,9 @@ struct steps {
 #define STEPS_SEEN_MAX (1U << 17)
 
 must_check int steps_init(struct steps *steps, size_t top, struct err *e);
-must_check int steps_begin(struct steps *steps, struct view name, int64_t number, int64_t start,
+
+/* `name` is a number of steps->names. */
+must_check int steps_begin(struct steps *steps, uint32_t name, int64_t number, int64_t start,
                            int64_t end, bool cut, struct device_times times, uint32_t *ret_slot,
                            struct err *e);
 must_check int steps_end(struct steps *steps, uint32_t slot, struct device_times times,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* walk - every event of the lines opened, in order of time, to the layout it belongs to. */
 #include "trace/open.h"
+#include "xplane/ahead.h"
 
 #include "base/banned.h"
 
@@ -38,9 +39,8 @@ static int feed(struct pass *pass, const struct track *track, const struct xline
     }
 }
 
-static int take(struct pass *pass, const struct xmerge_item *item, struct err *e)
+static int take(struct pass *pass, const struct xevent *event, struct err *e)
 {
-    const struct xevent *event = &item->event;
     if (pass->timeline.n_ends && pass->timeline.ends[0].end <= event->start_ps) {
         int r = close_until(pass, event->start_ps, e);
         if (r < 0)
@@ -49,23 +49,31 @@ static int take(struct pass *pass, const struct xmerge_item *item, struct err *e
     if (event->start_ps >= pass->window_end ||
         event->start_ps + event->duration_ps < pass->window_start)
         pass->receipt.events_outside++;
-    return feed(pass, &pass->tracks[item->line], &pass->lines[item->line], event, e);
+    return feed(pass, &pass->tracks[event->line], &pass->lines[event->line], event, e);
 }
 
-#define BATCH 256
+static uint64_t bytes_of_events(const struct pass *pass)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < pass->n_lines; i++)
+        bytes += (uint64_t)(pass->lines[i].wire.end - pass->lines[i].wire.pos);
+    return bytes;
+}
 
 static int walk_merged(struct pass *pass, struct xmerge *merge, struct err *e)
 {
-    struct xmerge_item items[BATCH];
+    struct xahead *ahead;
+    int r = xahead_start(&ahead, merge, bytes_of_events(pass), e);
+    if (r < 0)
+        return r;
+    const struct xevent *events;
     uint32_t n;
-    while ((n = xmerge_take(merge, items, BATCH)) > 0) {
-        for (uint32_t i = 0; i < n; i++) {
-            int r = take(pass, &items[i], e);
-            if (r < 0)
-                return r;
-        }
+    while (r == 0 && (n = xahead_next(ahead, &events)) > 0) {
+        for (uint32_t i = 0; r == 0 && i < n; i++)
+            r = take(pass, &events[i], e);
     }
-    return 0;
+    xahead_stop(ahead);
+    return r;
 }
 
 /* What the surveys would have counted. */

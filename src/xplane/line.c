@@ -99,7 +99,6 @@ int xevent_decode_any(struct xline *line, const uint8_t *pos, const uint8_t *end
         case XEVENT_OFFSET_PS: /* one of two: the later of offset and occurrences counts */
             offset_ps = (int64_t)field.value;
             event.aggregated = false;
-            event.occurrences = 0;
             break;
         case XEVENT_NUM_OCCURRENCES:
             event.occurrences = (int64_t)field.value;

@@ -29,13 +29,16 @@ struct xline {
 
 struct xevent {
     int64_t metadata_id;
-    int64_t start_ps;    /* from the base; 0 where aggregated */
-    int64_t duration_ps; /* never below 0: see `reversed` */
-    int64_t occurrences; /* of an aggregated event, which has no start */
-    bool aggregated;
-    bool reversed;        /* the file said a negative duration; 0 was put in its place */
+    union {
+        int64_t start_ps;    /* from the base */
+        int64_t occurrences; /* where aggregated, which has no start */
+    };
+    int64_t duration_ps;  /* never below 0: see `reversed` */
     const uint8_t *stats; /* the first stat of the event, or its end where it has none */
     const uint8_t *end;
+    uint32_t line; /* for a merge to fill in; this struct is copied by the million */
+    bool aggregated;
+    bool reversed; /* the file said a negative duration; 0 was put in its place */
 };
 
 /* What one pass over a line's events finds. Valid as far as `damage` lets it be. */
@@ -81,7 +84,8 @@ static inline int xevent_place(struct xline *line, const uint8_t *at, int64_t of
     if (__builtin_add_overflow(line->base_ps, offset_ps, &start) ||
         __builtin_add_overflow(start, event->duration_ps, &end))
         return wire_refuse(&line->wire, at, "an event's time does not fit in 64 bits");
-    event->start_ps = event->aggregated ? 0 : start;
+    if (!event->aggregated)
+        event->start_ps = start;
     return 1;
 }
 

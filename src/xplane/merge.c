@@ -168,17 +168,17 @@ int xmerge_open(struct xmerge *ret_merge, const struct xline *lines, uint32_t co
 
 /* Most often the line whose turn it was goes on, so its events are decoded right to where they are
  * wanted until the next line is due. */
-uint32_t xmerge_take(struct xmerge *merge, struct xmerge_item *items, uint32_t room)
+uint32_t xmerge_take(struct xmerge *merge, struct xevent *events, uint32_t room)
 {
     uint32_t n = 0;
     while (n < room && merge->count > 0 && !merge->betrayed) {
         uint32_t line = merge->heap[0];
         struct xmerge_source *source = &merge->sources[line];
-        items[n].event = source->event;
+        events[n] = source->event;
         bool has = true;
         for (bool due = false; !due;) {
-            items[n++].line = line;
-            struct xevent *next = n < room ? &items[n].event : &source->event;
+            events[n++].line = line;
+            struct xevent *next = n < room ? &events[n] : &source->event;
             has = load_next(merge, source, next);
             due = !has || n == room || merge->betrayed || next->start_ps >= merge->rival_ps;
             if (has && due && n < room)
@@ -198,7 +198,7 @@ bool xmerge_next(struct xmerge *merge, const struct xevent **ret_event, uint32_t
     if (xmerge_take(merge, &merge->next, 1) == 0)
         return false;
     *ret_line = merge->next.line;
-    *ret_event = &merge->next.event;
+    *ret_event = &merge->next;
     return true;
 }
 

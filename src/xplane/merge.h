@@ -13,11 +13,6 @@
 
 struct xmerge_source;
 
-struct xmerge_item {
-    struct xevent event;
-    uint32_t line; /* its number among the lines given */
-};
-
 /* XMERGE_SURVEY reads each line once beforehand and sorts those out of order. XMERGE_TRUST begins
  * at once, for lines opened by xline_open_head(): one that goes back in time, is damaged or turns
  * out to be `late` then ends the merge with `betrayed` set, and what was handed out before is void:
@@ -30,9 +25,9 @@ struct xmerge {
     uint32_t *heap; /* sources that still have an event, the next one first */
     uint32_t count; /* in the heap */
     uint32_t source_count;
-    uint32_t sorted;         /* lines that had to be sorted */
-    int64_t rival_ps;        /* least start of the lines behind the first */
-    struct xmerge_item next; /* what xmerge_next() hands out */
+    uint32_t sorted;    /* lines that had to be sorted */
+    int64_t rival_ps;   /* least start of the lines behind the first */
+    struct xevent next; /* what xmerge_next() hands out */
     bool trusting;
     bool betrayed; /* see XMERGE_TRUST */
 };
@@ -47,8 +42,8 @@ struct xmerge_count {
 must_check int xmerge_open(struct xmerge *ret_merge, const struct xline *lines, uint32_t count,
                            enum xmerge_mode mode, struct err *e);
 
-/* The next `room` events; fewer only at the end. */
-uint32_t xmerge_take(struct xmerge *merge, struct xmerge_item *items, uint32_t room);
+/* The next `room` events, each with the number of its line; fewer only at the end. */
+uint32_t xmerge_take(struct xmerge *merge, struct xevent *events, uint32_t room);
 
 /* The next event and the number of its line: true, or false at the end. The event is valid until
  * the next call. */

@@ -5,6 +5,7 @@
 #include "message.h"
 #include "nth.h"
 #include "test.h"
+#include "xplane/ahead.h"
 #include "xplane/merge.h"
 #include "xplane/space.h"
 
@@ -679,6 +680,58 @@ static void many_lines_merge_as_sorting_would(void **state)
     xmerge_release(&merge);
 }
 
+/* One event, over and over: enough for the ring to go round several times. */
+#define AHEAD_EVENTS 20000
+
+static uint8_t *many_events(struct xline *ret_line)
+{
+    struct message one = {0};
+    put_event(&one, 1, 300, 5);
+    size_t size = one.size * AHEAD_EVENTS;
+    uint8_t *bytes = malloc(size);
+    assert_non_null(bytes);
+    for (size_t i = 0; i < size; i += one.size)
+        memcpy(bytes + i, one.bytes, one.size);
+    struct wire part = {.pos = bytes, .end = bytes + size, .start = bytes};
+    xline_open_head(ret_line, &part, 0);
+    return bytes;
+}
+
+static void ahead_gives_what_the_merge_has(void **state)
+{
+    (void)state;
+    struct xline lines[2];
+    uint8_t *bytes[2] = {many_events(&lines[0]), many_events(&lines[1])};
+    for (int threaded = 0; threaded < 2; threaded++) {
+        for (uint64_t until = 1; until <= 4 * AHEAD_EVENTS; until *= 20) { /* left early, too */
+            struct xmerge merge;
+            struct xahead *ahead;
+            const struct xevent *events;
+            uint64_t count[2] = {0};
+            uint32_t n = 1;
+            assert_int_equal(xmerge_open(&merge, lines, 2, XMERGE_TRUST, NULL), 0);
+            assert_int_equal(xahead_start(&ahead, &merge, threaded ? UINT64_MAX : 0, NULL), 0);
+            while (count[0] + count[1] < until && (n = xahead_next(ahead, &events)) > 0) {
+                for (uint32_t i = 0; i < n; i++) {
+                    assert_int_equal(events[i].start_ps, 300);
+                    assert_in_range(events[i].line, 0, 1);
+                    count[events[i].line]++;
+                }
+            }
+            if (until > 2 * AHEAD_EVENTS) {
+                assert_int_equal(count[0], AHEAD_EVENTS);
+                assert_int_equal(count[1], AHEAD_EVENTS);
+                assert_int_equal(xahead_next(ahead, &events), 0);
+            }
+            xahead_stop(ahead);
+            xmerge_release(&merge);
+        }
+    }
+    xahead_stop(NULL);
+    free(bytes[0]);
+    free(bytes[1]);
+}
+
 static void without_memory_nothing_is_kept(void **state)
 {
     (void)state;
@@ -702,9 +755,13 @@ static void without_memory_nothing_is_kept(void **state)
             xplane_line(&plane, i, 0, &lines[i]);
         if (code == 0)
             code = xmerge_open(&merge, lines, 2, XMERGE_SURVEY, &e);
+        struct xahead *ahead = NULL;
+        if (code == 0)
+            code = xahead_start(&ahead, &merge, 0, &e);
         failed = nth_failed();
         assert_int_equal(code, failed ? ERR_MEMORY : 0);
         assert_int_equal(e.code, code);
+        xahead_stop(ahead);
         xmerge_release(&merge);
         xplane_release(&plane);
     }
@@ -749,6 +806,7 @@ int main(void)
         cmocka_unit_test(merged_lines_come_in_order),
         cmocka_unit_test(a_merge_that_trusts_says_when_it_should_not),
         cmocka_unit_test(many_lines_merge_as_sorting_would),
+        cmocka_unit_test(ahead_gives_what_the_merge_has),
         cmocka_unit_test(without_memory_nothing_is_kept),
         cmocka_unit_test(too_many_lines_are_a_limit),
     };
