@@ -8,16 +8,17 @@
 
 #define HEADS LINKS_EXECUTIONS_MAX
 #define NO_SLOT UINT32_MAX
+#define CHAIN_MAX 256 /* ids of one hash; only a file made for it has as many */
 
 struct map_slot {
     uint64_t id, value;
-    uint32_t next;
+    uint32_t next; /* 1 + slot, 0 none */
     bool used;
 };
 
 struct links_map {
     struct map_slot slots[LINKS_IDS_MAX];
-    uint32_t heads[LINKS_IDS_MAX];
+    uint32_t heads[LINKS_IDS_MAX]; /* 1 + slot, 0 none */
     uint32_t cursor;
     uint32_t count; /* in use */
 };
@@ -30,64 +31,78 @@ static uint32_t mix(uint64_t x)
     return (uint32_t)x;
 }
 
-static uint32_t *map_link(struct links_map *map, uint64_t id)
+/* The profiler counts its ids up, thread by thread (the high half): neighbours share a cache line.
+ */
+static uint32_t *map_head(struct links_map *map, uint64_t id)
 {
-    uint32_t *link = &map->heads[mix(id) % LINKS_IDS_MAX];
-    while (*link != NO_SLOT && map->slots[*link].id != id)
-        link = &map->slots[*link].next;
+    uint32_t thread = (uint32_t)(id >> 32) * UINT32_C(2654435761);
+    return &map->heads[((uint32_t)id + (thread >> 8)) % LINKS_IDS_MAX];
+}
+
+/* What leads to the slot of the id; where it leads nowhere, the id is not in, and *ret_length is
+ * how many are in its place. */
+static uint32_t *map_link(struct links_map *map, uint64_t id, uint32_t *ret_length)
+{
+    uint32_t *link = map_head(map, id);
+    for (*ret_length = 0; *link && map->slots[*link - 1].id != id; (*ret_length)++)
+        link = &map->slots[*link - 1].next;
     return link;
+}
+
+static void map_unlink(struct links_map *map, uint32_t *link)
+{
+    struct map_slot *slot = &map->slots[*link - 1];
+    *link = slot->next;
+    slot->used = false;
+    map->count--;
 }
 
 static void map_remove(struct links_map *map, uint64_t id)
 {
-    uint32_t *link = map_link(map, id);
-    if (*link != NO_SLOT) {
-        map->slots[*link].used = false;
-        map->count--;
-        *link = map->slots[*link].next;
-    }
+    uint32_t length;
+    uint32_t *link = map_link(map, id, &length);
+    if (*link)
+        map_unlink(map, link);
 }
 
 static void map_put(struct links_map *map, uint64_t id, uint64_t value)
 {
-    map_remove(map, id);
-    struct map_slot *slot = &map->slots[map->cursor];
+    uint32_t length;
+    uint32_t *link = map_link(map, id, &length);
+    if (*link)
+        map_unlink(map, link);
+    else if (length == CHAIN_MAX)
+        return;
+    uint32_t at = map->cursor;
+    struct map_slot *slot = &map->slots[at];
     if (slot->used)
         map_remove(map, slot->id);
-    uint32_t *head = &map->heads[mix(id) % LINKS_IDS_MAX];
+    uint32_t *head = map_head(map, id);
     *slot = (struct map_slot){.id = id, .value = value, .next = *head, .used = true};
-    *head = map->cursor;
+    *head = at + 1;
     map->count++;
-    map->cursor = (map->cursor + 1) % LINKS_IDS_MAX;
+    map->cursor = (at + 1) % LINKS_IDS_MAX;
 }
 
 static uint64_t map_get(struct links_map *map, uint64_t id)
 {
+    uint32_t length;
     if (map->count == 0) /* most captures use one map or two */
         return LINKS_NONE;
-    uint32_t at = *map_link(map, id);
-    return at == NO_SLOT ? LINKS_NONE : map->slots[at].value;
+    uint32_t at = *map_link(map, id, &length);
+    return at ? map->slots[at - 1].value : LINKS_NONE;
 }
 
-/* Zero pages that are never touched cost nothing, so a small capture pays for little of this. The
- * heads are the exception: they are set. */
-static struct links_map *map_new(void)
-{
-    struct links_map *map = calloc(1, sizeof(*map));
-    if (map)
-        memset(map->heads, 0xff, sizeof(map->heads));
-    return map;
-}
-
+/* Zero pages that are never touched cost nothing, so a small capture pays for little of this. */
 int links_init(struct links *links, struct err *e)
 {
     *links = (struct links){.first_launch = INT64_MAX, .last_claimed_launch = INT64_MIN};
     links->launches = calloc(LINKS_LAUNCHES_MAX, sizeof(*links->launches));
     links->executions = calloc(LINKS_EXECUTIONS_MAX, sizeof(*links->executions));
     links->execution_heads = malloc(HEADS * sizeof(*links->execution_heads));
-    links->hops = map_new();
-    links->runs = map_new();
-    links->calls = map_new();
+    links->hops = calloc(1, sizeof(struct links_map));
+    links->runs = calloc(1, sizeof(struct links_map));
+    links->calls = calloc(1, sizeof(struct links_map));
     if (!links->launches || !links->executions || !links->execution_heads || !links->hops ||
         !links->runs || !links->calls)
         return err_nomem(e);

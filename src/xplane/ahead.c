@@ -10,7 +10,7 @@
 #include "base/banned.h"
 
 #define BATCHES 8
-#define BATCH_EVENTS 512
+#define BATCH_EVENTS 2048
 #define BATCHES_TO_WAKE (BATCHES / 2) /* waking for each batch would cost more than decoding it */
 
 struct batch {
@@ -63,7 +63,7 @@ static void *decode(void *argument)
         if (batch->count == 0)
             break;
         ahead->made++;
-        if (ahead->wants_more)
+        if (ahead->wants_more && ahead->made - ahead->taken >= BATCHES_TO_WAKE)
             (void)pthread_cond_signal(&ahead->more);
     }
     ahead->ended = true;
@@ -103,6 +103,15 @@ int xahead_start(struct xahead **ret_ahead, struct xmerge *merge, uint64_t bytes
     return 0;
 }
 
+static void wait_for_more(struct xahead *ahead)
+{
+    while (!ahead->ended && ahead->made - ahead->taken < BATCHES_TO_WAKE) {
+        ahead->wants_more = true;
+        (void)pthread_cond_wait(&ahead->more, &ahead->lock);
+    }
+    ahead->wants_more = false;
+}
+
 uint32_t xahead_next(struct xahead *ahead, const struct xevent **ret_events)
 {
     if (!ahead->threaded) {
@@ -112,11 +121,8 @@ uint32_t xahead_next(struct xahead *ahead, const struct xevent **ret_events)
     (void)pthread_mutex_lock(&ahead->lock);
     if (ahead->wants_space && ahead->made - ahead->taken <= BATCHES - 1 - BATCHES_TO_WAKE)
         (void)pthread_cond_signal(&ahead->space);
-    while (ahead->made == ahead->taken && !ahead->ended) {
-        ahead->wants_more = true;
-        (void)pthread_cond_wait(&ahead->more, &ahead->lock);
-    }
-    ahead->wants_more = false;
+    if (ahead->made == ahead->taken)
+        wait_for_more(ahead);
     struct batch *batch = batch_at(ahead, ahead->taken);
     uint32_t count = ahead->made > ahead->taken ? batch->count : 0;
     ahead->taken += count > 0;

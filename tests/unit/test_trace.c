@@ -185,6 +185,28 @@ static void links_rings_forget_the_oldest(void **state)
     links_release(&links);
 }
 
+/* Ids made to share one place cost a bounded walk each: those beyond it are not remembered. */
+static void links_ids_that_collide_stay_bounded(void **state)
+{
+    (void)state;
+    struct links links;
+    assert_int_equal(links_init(&links, NULL), 0);
+    uint64_t remembered = 0, n = LINKS_IDS_MAX / 2;
+    for (uint64_t i = 0; i < n; i++)
+        links_add_hop(&links, i * LINKS_IDS_MAX, i);
+    links_add_hop(&links, 1, 77);
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t launch = links_take_hop(&links, i * LINKS_IDS_MAX);
+        assert_true(launch == i || launch == LINKS_NONE);
+        remembered += launch == i;
+    }
+    assert_true(remembered > 0 && remembered < 1024);
+    assert_int_equal(links_take_hop(&links, 1), 77);
+    links_add_hop(&links, n * LINKS_IDS_MAX, 5);
+    assert_int_equal(links_take_hop(&links, n * LINKS_IDS_MAX), 5);
+    links_release(&links);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +218,7 @@ int main(void)
         cmocka_unit_test(innermost_is_what_started_last),
         cmocka_unit_test(timeline_does_not_grow_with_events),
         cmocka_unit_test(links_rings_forget_the_oldest),
+        cmocka_unit_test(links_ids_that_collide_stay_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
