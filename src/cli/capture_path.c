@@ -339,6 +339,54 @@ int capture_find(const char *path, struct capture_files *ret, struct err *e)
     return 0;
 }
 
+static int add_process(struct capture_set *set, struct names *processes, size_t i, struct err *e)
+{
+    struct err missing = {0};
+    int code = capture_find(processes->names[i], &set->all[set->count], &missing);
+    if (code == 0)
+        set->count++;
+    else if (code == ERR_MISSING)
+        set->empty[set->n_empty++] = STEAL(processes->names[i]);
+    else if (e)
+        *e = missing;
+    return code == ERR_MISSING ? 0 : code;
+}
+
+int capture_find_processes(const char *path, struct capture_set *ret, struct err *e)
+{
+    CLEANUP(capture_set_release) struct capture_set set = {0};
+    CLEANUP(names_release) struct names processes = {0};
+    int code = is_folder(path) ? list(path, is_process_folder, &processes, e) : 0;
+    if (code != 0)
+        return code;
+    set.all = calloc(processes.count + 1, sizeof(*set.all));
+    set.empty = calloc(processes.count + 1, sizeof(*set.empty));
+    if (!set.all || !set.empty)
+        return err_nomem(e);
+    for (size_t i = 0; code == 0 && i < processes.count; i++)
+        code = add_process(&set, &processes, i, e);
+    if (code == 0 && set.count == 0) {
+        code = capture_find(path, &set.all[0], e);
+        set.count = code == 0;
+    }
+    if (code != 0)
+        return code;
+    *ret = set;
+    set = (struct capture_set){0};
+    return 0;
+}
+
+void capture_set_release(struct capture_set *set)
+{
+    for (size_t i = 0; i < set->count; i++)
+        capture_files_release(&set->all[i]);
+    for (size_t i = 0; i < set->n_empty; i++)
+        free(set->empty[i]);
+    free(set->all);
+    free(set->empty);
+    *set = (struct capture_set){0};
+}
+
 char *capture_reports_folder(const struct capture_files *files)
 {
     if (files->folder)

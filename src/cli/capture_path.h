@@ -26,6 +26,20 @@ struct capture_files {
 /* ERR_MISSING: nothing like a capture there. ERR_UNSUPPORTED: a file of another kind. ERR_IO. */
 must_check int capture_find(const char *path, struct capture_files *ret, struct err *e);
 
+struct capture_set {
+    struct capture_files *all;
+    size_t count;
+    char **empty; /* process-NNNNN folders that hold no capture with files */
+    size_t n_empty;
+};
+
+/* As capture_find(), but a root with process-NNNNN folders means the newest capture of each of
+ * them; at least one. */
+must_check int capture_find_processes(const char *path, struct capture_set *ret, struct err *e);
+
+/* Takes an empty (zeroed) one too. */
+void capture_set_release(struct capture_set *set);
+
 /* The folder into which reports about these files go unless the user says otherwise:
  * capture-NNNN/reports; DIR/reports/RUN for plain JAX's DIR/plugins/profile/RUN; else
  * reports/NAME beside the files. Owned by the caller; NULL without memory. */

@@ -5,11 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
-#include "cli/capture_path.h"
 #include "cli/command.h"
 #include "cli/output.h"
-#include "cli/regions_manifest.h"
+#include "cli/summary_inputs.h"
+#include "cli/summary_many.h"
 #include "cli/summary_write.h"
 
 #include "base/banned.h"
@@ -21,6 +20,7 @@ static struct {
     int json;
     char *csv;
     char *html;
+    char *partial;
     char **patterns;
     int top;
     char *steps;
@@ -33,6 +33,9 @@ static const struct poptOption options[] = {
      "Print one table as CSV: devices, idle, regions, steps, ops or host", "TABLE"},
     {"html", '\0', POPT_ARG_STRING, &asked.html, 0,
      "Write a page for the browser to FILE ('-': standard output)", "FILE"},
+    {"partial", '\0', POPT_ARG_STRING, &asked.partial, 0,
+     "Write the sums to FILE ('-': standard output), to be joined with those of other processes",
+     "FILE"},
     {"region", 'r', POPT_ARG_ARGV, &asked.patterns, 0,
      "Regions are the host events whose names match (* and ? as in a shell); may be given several "
      "times",
@@ -71,8 +74,11 @@ static int check_options(struct summary_options *to, struct err *e)
     static const char *const tables[] = {"devices", "idle", "regions", "steps", "ops", "host"};
     if (asked.top < 0 || asked.top > TOP_MAX)
         return err_set(e, ERR_USAGE, "--top takes a number from 0 to %d", TOP_MAX);
-    if (!!asked.csv + !!asked.json + !!asked.html > 1)
-        return err_set(e, ERR_USAGE, "--csv, --html and --json exclude each other");
+    if (!!asked.csv + !!asked.json + !!asked.html + !!asked.partial > 1)
+        return err_set(e, ERR_USAGE, "--csv, --html, --json and --partial exclude each other");
+    if (asked.partial && !*asked.partial)
+        return err_set(e, ERR_USAGE,
+                       "--partial takes the name of a file, or '-' for standard output");
     if (asked.html && !*asked.html)
         return err_set(e, ERR_USAGE, "--html takes the name of a file, or '-' for standard output");
     bool known = !asked.csv;
@@ -88,63 +94,6 @@ static int check_options(struct summary_options *to, struct err *e)
     return asked.steps ? parse_steps(to, e) : 0;
 }
 
-/* JAX names the file after the host. */
-static void host_of(const char *path, char *ret_host, size_t size)
-{
-    const char *base = strrchr(path, '/');
-    base = base ? base + 1 : path;
-    size_t n = strlen(base), suffix = strlen(CAPTURE_SUFFIX);
-    if (n > suffix && strcmp(base + n - suffix, CAPTURE_SUFFIX) == 0)
-        n -= suffix;
-    (void)snprintf(ret_host, size, "%.*s", (int)n, base);
-}
-
-static int summarize(const char *path, struct summary_options run, struct summary *ret,
-                     struct err *e)
-{
-    char host[256];
-    CLEANUP(map_release) struct map map = {0};
-    int r = map_open(&map, path, e);
-    if (r < 0)
-        return r;
-    host_of(path, host, sizeof(host));
-    run.file = path;
-    run.host = host;
-    return summary_run(map.bytes, &run, ret, e);
-}
-
-static int print_text(const struct summary *summaries, size_t n, struct err *e)
-{
-    int r = 0;
-    for (size_t i = 0; r == 0 && i < n; i++) {
-        if (n > 1)
-            (void)printf("%s== %s (%zu of %zu)\n", i ? "\n" : "", summaries[i].host, i + 1, n);
-        r = summary_print_text(stdout, &summaries[i], (size_t)asked.top, e);
-    }
-    return r;
-}
-
-static int print_csv(const struct summary *summaries, size_t n, struct err *e)
-{
-    int r = 0;
-    for (size_t i = 0; r == 0 && i < n; i++)
-        r = summary_print_csv(stdout, &summaries[i], asked.csv, i == 0, e);
-    return r;
-}
-
-/* One file is the schema's object; several are a list of them under "processes". */
-static int print_json(const struct summary *summaries, size_t n, struct err *e)
-{
-    if (n == 1)
-        return output_json(stdout, summary_to_json(&summaries[0], (size_t)asked.top), e);
-    json_t *all = json_object(), *list = json_array();
-    for (size_t i = 0; i < n; i++)
-        (void)json_array_append_new(list, summary_to_json(&summaries[i], (size_t)asked.top));
-    (void)json_object_set_new(all, "schema", json_integer(1));
-    (void)json_object_set_new(all, "processes", list);
-    return output_json(stdout, all, e);
-}
-
 static int print_html(const struct summary *summary, struct err *e)
 {
     if (strcmp(asked.html, "-") != 0)
@@ -153,60 +102,59 @@ static int print_html(const struct summary *summary, struct err *e)
     return 0;
 }
 
-struct results {
-    struct summary *all;
-    size_t n;
-};
-
-static void results_release(struct results *results)
+static int print(const struct summary *summary, struct err *e)
 {
-    for (size_t i = 0; i < results->n; i++)
-        summary_release(&results->all[i]);
-    free(results->all);
-}
-
-static int print_results(const struct results *results, struct err *e)
-{
-    return asked.json   ? print_json(results->all, results->n, e)
-           : asked.html ? print_html(results->all, e)
-           : asked.csv  ? print_csv(results->all, results->n, e)
-                        : print_text(results->all, results->n, e);
-}
-
-static void cleanup_json(json_t **json)
-{
-    json_decref(*json);
-}
-
-static void cleanup_names(const char ***names)
-{
-    free(*names);
-}
-
-static int exit_status_of(const struct err *e)
-{
-    return e->code == ERR_USAGE     ? EXIT_USAGE
-           : e->code == ERR_MISSING ? EXIT_NOTHING
-           : e->code == ERR_MEMORY  ? EXIT_FAILED
-                                    : EXIT_UNREADABLE;
+    if (asked.json)
+        return output_json(stdout, summary_to_json(summary, (size_t)asked.top), e);
+    return asked.html  ? print_html(summary, e)
+           : asked.csv ? summary_print_csv(stdout, summary, asked.csv, true, e)
+                       : summary_print_text(stdout, summary, (size_t)asked.top, e);
 }
 
 /* Damage and empty answers are in the result; the status says so too. */
-static int status_of(const struct results *results)
+static int status_of(const struct summary *summary)
 {
-    bool empty = true;
-    for (size_t i = 0; i < results->n; i++) {
-        const struct summary *summary = &results->all[i];
-        if (summary->receipt.damaged) {
-            complain("%s is damaged at byte %llu: the summary holds only what is whole",
-                     summary->file, (unsigned long long)summary->receipt.damaged_at);
-            return EXIT_UNREADABLE;
-        }
-        empty &= summary->n_devices == 0 && summary->n_host_names == 0;
+    if (summary->receipt.damaged) {
+        complain("%s is damaged at byte %llu: the summary holds only what is whole", summary->file,
+                 (unsigned long long)summary->receipt.damaged_at);
+        return EXIT_UNREADABLE;
     }
-    if (empty)
-        complain("the capture holds no event of a device or of the host");
-    return empty ? EXIT_NOTHING : EXIT_DONE;
+    if (summary->n_devices || summary->n_host_names)
+        return EXIT_DONE;
+    complain("the capture holds no event of a device or of the host");
+    return EXIT_NOTHING;
+}
+
+static int one_capture(const struct summary_input *input, const struct summary_options *common)
+{
+    struct err e = {0};
+    CLEANUP(summary_release) struct summary summary = {0};
+    if (summary_of_input(input, common, &summary, &e) < 0)
+        return fail(summary_exit_status(&e), &e);
+    int r = print(&summary, &e);
+    if (r < 0)
+        return fail(r == ERR_USAGE ? EXIT_USAGE : EXIT_FAILED, &e);
+    return status_of(&summary);
+}
+
+/* What several captures, or parts, cannot be asked for. */
+static int check_many(const struct summary_inputs *inputs, const char *argument, struct err *e)
+{
+    if (asked.html)
+        return err_set(e, ERR_USAGE,
+                       "--html makes a page of one capture file, and '%s' stands for %s; name one, "
+                       "such as '%s'",
+                       argument, inputs->parts ? "a part" : "several", inputs->all[0].path);
+    if (inputs->parts && asked.csv)
+        return err_set(e, ERR_USAGE,
+                       "--csv takes captures, and parts hold no single process's "
+                       "tables; use --json");
+    if (inputs->parts && (asked.patterns || asked.steps))
+        return err_set(e, ERR_USAGE,
+                       "%s is asked for when a part is made, and cannot be when it "
+                       "is joined",
+                       asked.steps ? "--step" : "--region");
+    return 0;
 }
 
 static int run(const char *const *arguments)
@@ -215,47 +163,34 @@ static int run(const char *const *arguments)
     struct summary_options common = {0};
     if (check_options(&common, &e) < 0)
         return fail(EXIT_USAGE, &e);
-    CLEANUP(capture_files_release) struct capture_files files = {0};
-    if (capture_find(arguments[0], &files, &e) < 0)
+    CLEANUP(summary_inputs_release) struct summary_inputs inputs = {0};
+    if (summary_inputs_find(arguments, &inputs, &e) < 0)
         return fail(EXIT_UNREADABLE, &e);
-    if (asked.html && files.count > 1)
-        return fail(EXIT_USAGE,
-                    (err_set(&e, ERR_USAGE,
-                             "--html makes a page of one file, and '%s' has %zu; name one, "
-                             "such as '%s'",
-                             arguments[0], files.count, files.paths[0]),
-                     &e));
-    CLEANUP(cleanup_json) json_t *manifest = manifest_read(files.manifest);
-    size_t n_names;
-    CLEANUP(cleanup_names) const char **names = manifest_regions(manifest, &n_names);
-    common.region_names = names;
-    common.n_region_names = n_names;
-    CLEANUP(results_release) struct results results = {0};
-    results.all = calloc(files.count, sizeof(*results.all));
-    if (!results.all)
-        return fail(EXIT_FAILED, (err_nomem(&e), &e));
-    for (size_t i = 0; i < files.count; i++) {
-        if (summarize(files.paths[i], common, &results.all[i], &e) < 0)
-            return fail(exit_status_of(&e), &e);
-        results.n++;
-    }
-    int r = print_results(&results, &e);
-    if (r < 0)
-        return fail(r == ERR_USAGE ? EXIT_USAGE : EXIT_FAILED, &e);
-    return status_of(&results);
+    if (inputs.count == 1 && !inputs.parts && !asked.partial)
+        return one_capture(&inputs.all[0], &common);
+    if (check_many(&inputs, arguments[0], &e) < 0)
+        return fail(EXIT_USAGE, &e);
+    return summary_many(&inputs, &(struct summary_request){.json = asked.json,
+                                                           .csv = asked.csv,
+                                                           .partial = asked.partial,
+                                                           .top = (size_t)asked.top,
+                                                           .options = common});
 }
 
 const struct command command_summary = {
     .name = "summary",
-    .arguments = "CAPTURE",
+    .arguments = "CAPTURE|PART...",
     .one_line = "where the time went: devices, regions, steps, operations",
     .help =
         "Reads a capture and says where the time went: how long each device was busy and what "
         "it\nwaited for, what each region cost and launched, the steps, the operations. CAPTURE "
         "is a\n.xplane.pb file, a run folder, a capture folder, or a folder of captures (its "
-        "newest).",
+        "newest).\n\nOf several captures, or of a root with process-NNNNN folders, it says which "
+        "process the\nothers wait for and what that costs. --partial FILE writes the sums of "
+        "captures as a small\nPART where they lie; parts are joined to the same answer in any "
+        "order and grouping.",
     .options = options,
     .min_arguments = 1,
-    .max_arguments = 1,
+    .max_arguments = ARGUMENTS_ANY,
     .run = run,
 };

@@ -138,6 +138,24 @@ int sketch_add(struct sketch *sketch, uint64_t value, struct err *e)
     return 0;
 }
 
+/* The buckets' own bounds where there are any: another machine's log() may round the keys of the
+ * extremes another way. */
+static void keys_of(const struct sketch *sketch, int32_t *ret_low, int32_t *ret_high)
+{
+    if (!sketch->buckets) {
+        *ret_low = key_of(sketch->min);
+        *ret_high = key_of(sketch->max);
+        return;
+    }
+    uint32_t first = 0, last = sketch->n_buckets - 1;
+    while (first < last && !sketch->buckets[first])
+        first++;
+    while (last > first && !sketch->buckets[last])
+        last--;
+    *ret_low = sketch->first_key + (int32_t)first;
+    *ret_high = sketch->first_key + (int32_t)last;
+}
+
 int sketch_merge(struct sketch *sketch, const struct sketch *other, struct err *e)
 {
     if (other->count == 0)
@@ -157,7 +175,9 @@ int sketch_merge(struct sketch *sketch, const struct sketch *other, struct err *
         if (r < 0)
             return r;
     }
-    r = buckets_cover(sketch, key_of(other->min), key_of(other->max), e);
+    int32_t low, high;
+    keys_of(other, &low, &high);
+    r = buckets_cover(sketch, low, high, e);
     if (r < 0)
         return r;
     for (uint64_t i = 0; i < samples_held(other); i++)
