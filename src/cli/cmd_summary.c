@@ -142,7 +142,7 @@ static int check_many(const struct summary_inputs *inputs, const char *argument,
 {
     if (asked.html)
         return err_set(e, ERR_USAGE,
-                       "--html makes a page of one capture file, and '%s' stands for %s; name one, "
+                       "--html makes a page of one file, and '%s' stands for %s; name one, "
                        "such as '%s'",
                        argument, inputs->parts ? "a part" : "several", inputs->all[0].path);
     if (inputs->parts && asked.csv)

@@ -2,6 +2,8 @@
 /* summary_inputs - arguments to files, files to rows. */
 #include "cli/summary_inputs.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +18,7 @@
 #include "base/banned.h"
 
 #define HOST_MAX 256
-#define PROCESS_FOLDER "/process-"
+#define PROCESS_MARK "process-"
 
 static bool is_part(const char *path)
 {
@@ -132,17 +134,23 @@ static int64_t number_in(const json_t *object, const char *key)
     return json_is_integer(value) ? (int64_t)json_integer_value(value) : -1;
 }
 
+/* NNNNN of the last folder process-NNNNN, or of a merged run's HOST_process-NNNNN.xplane.pb. */
 static int64_t index_in_path(const char *path)
 {
     CLEANUP(cleanup_free) char *whole = realpath(path, NULL);
-    const char *found = NULL;
-    for (const char *at = whole; at && (at = strstr(at, PROCESS_FOLDER)) != NULL;) {
-        at += strlen(PROCESS_FOLDER);
-        found = at;
+    const char *at = whole;
+    int64_t index = -1;
+    while (at && (at = strstr(at, PROCESS_MARK)) != NULL) {
+        char before = at > whole ? at[-1] : '\0', *end;
+        at += strlen(PROCESS_MARK);
+        errno = 0;
+        long long number = isdigit((unsigned char)*at) ? strtoll(at, &end, 10) : -1;
+        if (number < 0 || errno)
+            continue;
+        if ((before == '/' && *end == '/') || (before == '_' && strcmp(end, CAPTURE_SUFFIX) == 0))
+            index = number;
     }
-    char *end = NULL;
-    long long index = found ? strtoll(found, &end, 10) : -1;
-    return end && end != found && *end == '/' ? index : -1;
+    return index;
 }
 
 int summary_join_input(const struct summary_input *input, const struct summary *summary,

@@ -3,7 +3,8 @@
  *
  * A file that begins as a part does is one; everything else is a capture, its folder or a root, and
  * of a root with process-NNNNN folders each process's newest capture. Who a process is comes from
- * its manifest.json, else from the name of its process-NNNNN folder, else only from the file. */
+ * its manifest.json, else from the name of its process-NNNNN folder or of a merged run's file, else
+ * only from what the file says. */
 #ifndef DEW_CLI_SUMMARY_INPUTS_H
 #define DEW_CLI_SUMMARY_INPUTS_H
 

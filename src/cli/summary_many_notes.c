@@ -91,7 +91,8 @@ static void about_clocks(struct notes *notes, const struct many_rows *rows, cons
     if (clock == CLOCK_OFF)
         note(notes,
              "the steps of %s begin and end %s %s those of the median process%s, all by the same: "
-             "a clock that is off, not a straggler, since steps with collectives end together",
+             "its clock is off, since steps with collectives end together; no time here depends on "
+             "clocks",
              label, by, direction, more);
     else
         note(notes,

@@ -28,6 +28,10 @@ static const struct rule rules[] = {
     {"reduce_scatter", true, OP_COLLECTIVE},
     {"reducescatter", true, OP_COLLECTIVE},
     {"collective", true, OP_COLLECTIVE},
+    {"psum", false, OP_COLLECTIVE}, /* JAX's own names, where the compiler keeps them */
+    {"pmax", false, OP_COLLECTIVE},
+    {"pmin", false, OP_COLLECTIVE},
+    {"ppermute", false, OP_COLLECTIVE},
     {"nccl", true, OP_COLLECTIVE},
     {"rccl", true, OP_COLLECTIVE},
     {"partition-id", false, OP_OTHER},

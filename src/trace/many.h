@@ -150,6 +150,12 @@ struct many_identity {
     int64_t index, count, pid;
 };
 
+/* An index, a count or a process id; -1 for what cannot be one. */
+static inline int64_t many_identity_known(int64_t number)
+{
+    return number < 0 || number > INT32_MAX ? -1 : number;
+}
+
 /* The rows of one summary; views of its strings and of `identity`'s. */
 must_check int many_of_summary(const struct summary *summary, const struct many_identity *identity,
                                struct many_rows *ret, struct err *e);

@@ -186,10 +186,10 @@ static int note_run(struct many_process *process, const struct summary_step *ste
 {
     struct many_run *last = process->n_runs ? &process->runs[process->n_runs - 1] : NULL;
     if (last && view_is(last->name, step->name)) {
-        uint64_t distance = (uint64_t)step->number - (uint64_t)last->first;
+        uint64_t next, distance = (uint64_t)step->number - (uint64_t)last->first;
         if (last->count == 1)
             last->stride = distance;
-        if (distance == last->stride * last->count) {
+        if (product_u64(last->stride, last->count, &next) && distance == next) {
             last->count++;
             return 0;
         }
@@ -253,7 +253,7 @@ static int put_steps(const struct summary *summary, struct many_rows *rows, stru
     n = thin_steps(picked, n, &process->step_stride);
     process->step_stride *= summary->steps.sample_stride ? summary->steps.sample_stride : 1;
     /* with --step, positions count from the first of those steps, whose own is not known */
-    process->has_clock = summary->start_unix_ns != 0 && !summary->step_range;
+    process->has_clock = process->start_unix_ns != 0 && !summary->step_range;
     for (uint32_t i = 0; i < n; i++) {
         int r = put_step(&picked[i], process, rows, e);
         if (r < 0)
@@ -272,11 +272,12 @@ static int put_process(const struct summary *summary, const struct many_identity
     to->host = view_text(identity->host ? identity->host : summary->host);
     to->file = view_text(identity->file ? identity->file : summary->file);
     to->version = view_text(summary->jax_version ? summary->jax_version : "");
-    to->index = identity->index;
-    to->count = identity->count;
-    to->pid = identity->pid >= 0 ? identity->pid : summary->process;
-    to->start_unix_ns = summary->start_unix_ns;
-    to->stop_unix_ns = summary->stop_unix_ns;
+    to->index = many_identity_known(identity->index);
+    to->count = many_identity_known(identity->count);
+    to->pid = many_identity_known(identity->pid >= 0 ? identity->pid : summary->process);
+    bool dated = summary->start_unix_ns > 0 && summary->stop_unix_ns >= summary->start_unix_ns;
+    to->start_unix_ns = dated ? summary->start_unix_ns : 0;
+    to->stop_unix_ns = dated ? summary->stop_unix_ns : 0;
     to->window_ps = summary->window_ps;
     to->events = summary->events;
     to->platform = summary->platform;

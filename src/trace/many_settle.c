@@ -84,11 +84,12 @@ static int twice(const struct many_process *a, const struct many_process *b, str
 {
     int r =
         a->index >= 0
-            ? err_set(e, ERR_USAGE, "process %lld is there twice: '%.*s' and '%.*s'",
+            ? err_set(e, ERR_USAGE,
+                      "process %lld is there twice: '%.*s' and '%.*s'; name one of them",
                       (long long)a->index, VIEW_ARG(a->file), VIEW_ARG(b->file))
             : err_set(e, ERR_USAGE,
                       "the same process (host '%.*s', process id %lld) is there twice: '%.*s' "
-                      "and '%.*s'",
+                      "and '%.*s'; name one of them",
                       VIEW_ARG(a->host), (long long)a->pid, VIEW_ARG(a->file), VIEW_ARG(b->file));
     return r;
 }

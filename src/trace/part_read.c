@@ -118,6 +118,18 @@ static void set_process(struct many_process *p, const struct fields *f)
     p->ends_ns = n[PROCESS_ENDS];
 }
 
+static bool process_can_be(const struct many_process *process)
+{
+    uint64_t steps = 0;
+    for (uint32_t i = 0; i < process->n_runs; i++)
+        steps += process->runs[i].count;
+    return many_identity_known(process->index) == process->index &&
+           many_identity_known(process->count) == process->count &&
+           many_identity_known(process->pid) == process->pid && process->start_unix_ns >= 0 &&
+           process->stop_unix_ns >= 0 && process->compared <= MANY_STEPS_MAX &&
+           (process->runs_lost ? steps <= process->compared : steps == process->compared);
+}
+
 static int read_process(struct wire *wire, struct reader *reader)
 {
     struct many_process *process;
@@ -145,7 +157,7 @@ static int read_process(struct wire *wire, struct reader *reader)
     if (f.number[PROCESS_PLATFORM] > PLATFORM_TPU || f.number[PROCESS_FLAGS] > PROCESS_FLAGS_ALL)
         return refuse(wire, "a process that cannot be");
     set_process(process, &f);
-    return 0;
+    return process_can_be(process) ? 0 : refuse(wire, "a process that cannot be");
 }
 
 /* A nested sketch; *ret must be empty. */

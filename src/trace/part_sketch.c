@@ -10,6 +10,8 @@
 /* Far beyond the key of the largest number, whatever the rounding of log(). */
 #define KEY_MAX 4600
 #define KEY_MIN (-1)
+/* No capture has as many, and those of MANY_PROCESSES_MAX parts can be added up. */
+#define COUNT_MAX (UINT64_C(1) << 47)
 
 void part_put_sketch(struct wire_out *out, uint32_t field, struct sketch *sketch)
 {
@@ -88,7 +90,7 @@ static int get_buckets(struct wire *wire, struct view packed, struct sketch *ske
     uint64_t count, sum = 0;
     for (const uint8_t *at = packed.data, *from = at; at < end; from = at) {
         at = next_bucket(at, end, &key, &count);
-        if (!at || !sum_u64(sum, count, &sum))
+        if (!at || !sum_u64(sum, count, &sum) || sum > COUNT_MAX)
             return wire_refuse(wire, from, "a bucket that cannot be");
         if (sum == count)
             first = key;

@@ -206,10 +206,14 @@ static void sum_process(const struct many_rows *rows, const struct prefix *prefi
     to->lost_ps = clamped(v->basis == BASIS_COLLECTIVES ? own - sum.best_ps : sum.best_ps - own);
     if (!process->has_clock || sum.shared < VERDICT_STEPS_MIN)
         return;
+    /* a part may say anything, and differences of these are made */
+    const wide far = (wide)1 << 61;
     wide n = (wide)process->compared, zero = (wide)process->start_unix_ns * n;
-    offset->known = true;
-    offset->start_ns = (int64_t)((zero + (wide)process->starts_ns - sum.starts_ns) / n);
-    offset->end_ns = (int64_t)((zero + (wide)process->ends_ns - sum.ends_ns) / n);
+    wide start = (zero + (wide)process->starts_ns - sum.starts_ns) / n;
+    wide end = (zero + (wide)process->ends_ns - sum.ends_ns) / n;
+    if (start > far || start < -far || end > far || end < -far)
+        return;
+    *offset = (struct verdict_offset){true, (int64_t)start, (int64_t)end};
 }
 
 static int sum_processes(const struct many_rows *rows, struct verdict *v, struct err *e)

@@ -269,18 +269,25 @@ def test_names_from_the_manifest(program, make_capture, tmp_path):
 
 
 def test_several_files_are_several_answers(program, make_capture, tmp_path):
-    for host in ("a", "b"):
-        (tmp_path / f"{host}.xplane.pb").write_bytes(make_capture("queued").read_bytes())
     folder = tmp_path / "plugins" / "profile" / "run"
     folder.mkdir(parents=True)
-    for host in ("a", "b"):
-        (tmp_path / f"{host}.xplane.pb").rename(folder / f"{host}.xplane.pb")
+    kinds = {"a": "queued", "b": "threads"}
+    for host, kind in kinds.items():
+        (folder / f"{host}.xplane.pb").write_bytes(make_capture(kind).read_bytes())
     answer = summary(program, tmp_path)
     assert [p["capture"]["files"][0][-11:] for p in answer["processes"]] == [
         "a.xplane.pb",
         "b.xplane.pb",
     ]
-    assert answer["processes"][0]["devices"] == answer["processes"][1]["devices"]
+    for process, kind in zip(answer["processes"], kinds.values(), strict=True):
+        assert process["devices"] == summary(program, make_capture(kind))["devices"]
+
+
+def test_one_process_under_two_names_is_no_second_process(program, make_capture, tmp_path):
+    for host in ("a", "b"):
+        (tmp_path / f"{host}.xplane.pb").write_bytes(make_capture("queued").read_bytes())
+    done = run(program, tmp_path / "a.xplane.pb", tmp_path / "b.xplane.pb", status=2)
+    assert "is there twice" in done.stderr and "b.xplane.pb" in done.stderr
 
 
 def test_page_for_people(program, make_capture):

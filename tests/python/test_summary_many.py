@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`dew-profile summary` of several processes: who the others wait for, on real distributed jobs."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import pathlib
+import subprocess
+
+import pytest
+from processes import Job, run_processes
+
+STEPS = 10
+
+#: Each step ends in a sum over all processes; rank SLOW is slow before it.
+TRAINING = """
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+SLOW, STEPS = {slow}, {steps}
+mesh = Mesh(np.array(jax.devices()), ("d",))
+
+@jax.jit
+def train(x):
+    def one(x):
+        return jax.lax.psum(jnp.tanh(x @ x.T).sum(), "d")
+    return jax.shard_map(one, mesh=mesh, in_specs=P("d"), out_specs=P())(x)
+
+x = jax.make_array_from_callback(
+    (64 * count, 64), NamedSharding(mesh, P("d")), lambda _: np.ones((64, 64), np.float32))
+train(x).block_until_ready()
+multihost_utils.sync_global_devices("compiled")
+profiler.start()
+multihost_utils.sync_global_devices("started")
+for i in range(STEPS):
+    with jax.profiler.StepTraceAnnotation("train", step_num=i):
+        with region("input.wait"):
+            time.sleep(0.06 if rank == SLOW else 0.002)
+        with region("compute"):
+            train(x).block_until_ready()
+profiler.stop()
+"""
+
+
+def run(program: pathlib.Path, *arguments: object, status: int = 0) -> str:
+    done = subprocess.run(
+        [program, "summary", *map(str, arguments)], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == status, done.stderr
+    return done.stdout
+
+
+def read(program: pathlib.Path, *arguments: object, status: int = 0) -> dict:
+    answer = json.loads(run(program, "--json", "--top", "0", *arguments, status=status))
+    assert answer["schema"] == 1
+    return answer
+
+
+@pytest.fixture(scope="module", params=[(2, 1), (4, 2)], ids=["2", "4"])
+def slowed(request, tmp_path_factory) -> tuple[Job, int]:
+    """A job, and which of its processes was slowed."""
+    count, slow = request.param
+    body = TRAINING.format(slow=slow, steps=STEPS)
+    return run_processes(count, body, tmp_path_factory.mktemp("slowed")), slow
+
+
+def waits_by_step(one: dict) -> dict[int, int]:
+    return {s["step"]: s["collective_exposed_ps"] for s in one["steps"]["slowest"]}
+
+
+def test_the_slow_process_is_named_with_what_it_costs(program, slowed):
+    job, slow = slowed
+    answer = read(program, job.root)
+    alone = [read(program, folder) for folder in job.folders]
+    assert answer["processes"] == alone, "each process's own summary, as when it is asked for alone"
+    joined = answer["joined"]
+    assert (joined["verdict"], joined["basis"]) == ("straggler", "collectives")
+    assert joined["process_index"] == slow and joined["process"] == f"process {slow}"
+    assert joined["region"] == "input.wait"
+
+    waits = [waits_by_step(one) for one in alone]
+    assert set(waits[0]) == set(range(STEPS)) and all(w.keys() == waits[0].keys() for w in waits)
+    least = {step: min(w[step] for w in waits) for step in waits[0]}
+    lost = [sum(w[step] - least[step] for step in w) for w in waits]
+    rows = joined["processes"]
+    assert [row["lost_ps"] for row in rows] == lost
+    assert joined["lost_ps"] == sum(lost)
+    assert joined["lost_per_step_ps"] == sum(lost) // (STEPS * (len(rows) - 1))
+    steps = joined["steps"]["compared"]
+    assert [s["lost_ps"] for s in steps] == [
+        sum(w[s["step"]] - least[s["step"]] for w in waits) for s in steps
+    ]
+    assert rows[slow]["verdict"] == "straggler"
+    assert all(row["verdict"] == "waits" for row in rows if row["process_index"] != slow)
+
+
+def test_the_spread_of_each_region_over_processes(program, slowed):
+    job, slow = slowed
+    answer = read(program, job.root)
+    for region in answer["joined"]["regions"]:
+        each = [
+            r for one in answer["processes"] for r in one["regions"] if r["name"] == region["name"]
+        ]
+        assert region["processes"] == len(each) == len(job.folders)
+        for key in (
+            "calls",
+            "total_ps",
+            "launches",
+            "launched_ps",
+            "launched_ops",
+            "idle_behind_ps",
+        ):
+            assert region[key] == sum(r[key] for r in each), key
+        assert region["min_ps"] == min(r["min_ps"] for r in each)
+        assert region["max_ps"] == max(r["max_ps"] for r in each)
+        means = sorted(r["mean_ps"] for r in each)
+        over = region["mean_over_processes"]
+        assert (over["min_ps"], over["max_ps"]) == (means[0], means[-1])
+        assert over["p50_ps"] == means[(len(means) - 1) // 2]
+    (waiting,) = [r for r in answer["joined"]["regions"] if r["name"] == "input.wait"]
+    assert waiting["mean_over_processes"]["slowest"] == f"process {slow}"
+
+
+def test_totals_are_the_sums_of_the_processes(program, slowed):
+    job, _ = slowed
+    answer = read(program, job.root)
+    each, totals = answer["processes"], answer["joined"]["totals"]
+    devices = [device for one in each for device in one["devices"]]
+    assert totals["events"] == sum(one["capture"]["events"] for one in each)
+    assert totals["devices"] == len(devices)
+    for key in (
+        "ops",
+        "op_time_ps",
+        "busy_ps",
+        "idle_ps",
+        "collective_ps",
+        "collective_exposed_ps",
+    ):
+        assert totals[key] == sum(device[key] for device in devices), key
+    assert totals["busy_ps"] + totals["idle_ps"] == totals["device_window_ps"]
+    assert totals["steps"] == sum(one["steps"]["count"] for one in each)
+    ops = {(op["module"], op["op"]): op for op in answer["joined"]["ops"]}
+    for key in {(op["module"], op["op"]) for one in each for op in one["ops"]}:
+        rows = [op for one in each for op in one["ops"] if (op["module"], op["op"]) == key]
+        assert ops[key]["calls"] == sum(row["calls"] for row in rows)
+        assert ops[key]["total_ps"] == sum(row["total_ps"] for row in rows)
+        assert ops[key]["most_ps"] == max(row["total_ps"] for row in rows)
+        assert ops[key]["processes"] == len(rows)
+
+
+def test_parts_in_any_order_and_grouping_are_the_captures(program, slowed, tmp_path):
+    job, _ = slowed
+    whole = read(program, job.root)["joined"]
+    parts = []
+    for rank, folder in enumerate(job.folders):
+        parts.append(tmp_path / f"{rank}.part")
+        said = run(program, "--partial", parts[-1], folder)
+        assert str(parts[-1]) in said and "1 process" in said
+    for order in itertools.permutations(parts):
+        answer = read(program, *order)
+        assert answer["joined"] == whole
+        assert answer["processes"] == whole["processes"], "parts have no process's own tables"
+    # parts of parts, and a part beside captures
+    for cut in range(1, len(parts)):
+        some, rest = tmp_path / "some.part", tmp_path / "rest.part"
+        run(program, "--partial", some, *reversed(parts[:cut]))
+        run(program, "--partial", rest, *parts[cut:])
+        assert read(program, rest, some)["joined"] == whole
+        assert read(program, some, *job.folders[cut:])["joined"] == whole
+    run(program, "--partial", tmp_path / "all.part", job.root)
+    run(program, "--partial", tmp_path / "joined.part", *reversed(parts))
+    assert (tmp_path / "all.part").read_bytes() == (tmp_path / "joined.part").read_bytes()
+    assert run(program, *parts) == run(program, tmp_path / "all.part") == run(program, job.root)
+
+
+def test_page_for_people(program, slowed):
+    job, slow = slowed
+    page = run(program, job.root)
+    first = page.splitlines()[0]
+    assert first.startswith(f"Process {slow} of {len(job.folders)} is the straggler"), first
+    assert "input.wait" in page.splitlines()[1]
+    for heading in ("Processes", "Regions", "Steps", "Device ops"):
+        assert f"\n{heading}" in page
+    assert "\x1b" not in page
+
+
+def test_csv_of_several_has_all_their_rows(program, slowed):
+    job, _ = slowed
+    rows = run(program, "--csv", "steps", job.root).splitlines()
+    each = [run(program, "--csv", "steps", folder).splitlines() for folder in job.folders]
+    assert rows == each[0][:1] + [row for one in each for row in one[1:]]
+
+
+def test_the_same_process_twice_is_refused(program, slowed, tmp_path):
+    job, _ = slowed
+    part = tmp_path / "a.part"
+    run(program, "--partial", part, job.folders[0])
+    for again in ([part, part], [part, job.folders[0]], [job.folders[0], job.folders[0]]):
+        done = subprocess.run([program, "summary", *again], capture_output=True, text=True)
+        assert done.returncode == 2 and done.stdout == ""
+        assert "process 0 is there twice" in done.stderr
