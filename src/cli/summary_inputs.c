@@ -141,13 +141,14 @@ static int64_t index_in_path(const char *path)
     const char *at = whole;
     int64_t index = -1;
     while (at && (at = strstr(at, PROCESS_MARK)) != NULL) {
-        char before = at > whole ? at[-1] : '\0', *end;
+        bool folder = at > whole && at[-1] == '/', merged = at > whole && at[-1] == '_';
+        char *end;
         at += strlen(PROCESS_MARK);
         errno = 0;
         long long number = isdigit((unsigned char)*at) ? strtoll(at, &end, 10) : -1;
         if (number < 0 || errno)
             continue;
-        if ((before == '/' && *end == '/') || (before == '_' && strcmp(end, CAPTURE_SUFFIX) == 0))
+        if ((folder && *end == '/') || (merged && strcmp(end, CAPTURE_SUFFIX) == 0))
             index = number;
     }
     return index;
