@@ -124,8 +124,10 @@ static void read_our_line(const struct xplane *plane, uint32_t i, struct sums *s
         sums->events++;
         sums->event_ids += (uint64_t)event.metadata_id;
         sums->durations_ps += (uint64_t)event.duration_ps;
-        sums->offsets_ps += (uint64_t)event.start_ps;
-        sums->occurrences += (uint64_t)event.occurrences;
+        if (event.aggregated)
+            sums->occurrences += (uint64_t)event.occurrences;
+        else
+            sums->offsets_ps += (uint64_t)event.start_ps;
         count_stats(xevent_stats(&line, &event), XEVENT_STATS, sums, first);
     }
     note(first, &line.wire.damage);
