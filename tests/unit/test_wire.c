@@ -4,6 +4,7 @@
 #include "nth.h"
 #include "test.h"
 #include "wire/out.h"
+#include "wire/patch.h"
 #include "wire/wire.h"
 
 #include "base/banned.h"
@@ -218,6 +219,105 @@ static void writing_without_memory_is_told_at_the_end(void **state)
     }
 }
 
+struct written {
+    uint8_t bytes[4096];
+    size_t size, pieces;
+};
+
+static int keep(void *context, struct view piece, struct err *e)
+{
+    struct written *written = context;
+    (void)e;
+    assert_true(piece.size > 0 && piece.size <= sizeof(written->bytes) - written->size);
+    memcpy(written->bytes + written->size, piece.data, piece.size);
+    written->size += piece.size;
+    written->pieces++;
+    return 0;
+}
+
+/* Message 1 holds message 2, which holds `value` between two texts; `filler` sets how near the
+ * lengths are to the next size of a varint. */
+static struct message nested(uint64_t value, size_t filler)
+{
+    struct message inner = {0}, middle = {0}, outer = {0};
+    char text[256] = {0};
+    put_text(&inner, 1, "before");
+    put_integer(&inner, 3, value);
+    memset(text, 'x', filler);
+    put_text(&inner, 4, text);
+    put_message(&middle, 2, &inner);
+    put_integer(&middle, 5, 9);
+    put_message(&outer, 1, &middle);
+    put_text(&outer, 4, "host");
+    return outer;
+}
+
+static int descend(struct patches *patches, struct wire *wire, uint64_t value, struct err *e)
+{
+    struct wire_field field;
+    int more;
+    for (const uint8_t *at = wire->pos; (more = wire_next(wire, &field)) > 0; at = wire->pos) {
+        if (field.number == 3)
+            return patches_put(patches, wire_offset(wire, at), (size_t)(wire->pos - at), 3 << 3,
+                               value, e);
+        if (field.number > 2 || field.type != WIRE_BYTES || field.bytes.size < 10)
+            continue;
+        struct patch_message message;
+        struct wire in = wire_enter(wire, field.bytes, false);
+        int code =
+            patches_enter(patches, wire_offset(wire, at) + 1, (size_t)(field.bytes.data - at) - 1,
+                          field.bytes.size, &message, e);
+        if (code == 0)
+            code = descend(patches, &in, value, e);
+        if (code != 0)
+            return code;
+        patches_leave(patches, &message);
+    }
+    return more;
+}
+
+static void a_patched_message_is_the_one_written_anew(void **state)
+{
+    (void)state;
+    static const uint64_t values[] = {0, 1, 127, 128, 1 << 14, UINT64_C(1) << 35, UINT64_MAX};
+    for (size_t filler = 90; filler < 130; filler++) {
+        for (size_t i = 0; i < 49; i++) {
+            struct message from = nested(values[i / 7], filler), to = nested(values[i % 7], filler);
+            struct patches patches = {0};
+            struct written written = {0};
+            struct wire wire = wire_file(message_view(&from));
+            struct err e = {0};
+            assert_int_equal(descend(&patches, &wire, values[i % 7], &e), 0);
+            assert_int_equal(patches_write(&patches, message_view(&from), keep, &written, &e), 0);
+            assert_int_equal(written.size, to.size);
+            assert_int_equal(patches.growth, (int64_t)to.size - (int64_t)from.size);
+            assert_memory_equal(written.bytes, to.bytes, to.size);
+            patches_release(&patches);
+        }
+    }
+}
+
+static void no_edits_are_the_input_in_one_piece(void **state)
+{
+    (void)state;
+    struct message m = nested(5, 100);
+    struct patches patches = {0};
+    struct written written = {0};
+    assert_int_equal(patches_write(&patches, message_view(&m), keep, &written, NULL), 0);
+    assert_int_equal(written.pieces, 1);
+    assert_memory_equal(written.bytes, m.bytes, m.size);
+}
+
+static void patching_without_memory_fails(void **state)
+{
+    (void)state;
+    struct patches patches = {0};
+    nth_fail(1);
+    assert_int_equal(patches_put(&patches, 0, 0, 0, 1, NULL), ERR_MEMORY);
+    assert_true(nth_failed());
+    patches_release(&patches);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +330,9 @@ int main(void)
         cmocka_unit_test(an_empty_file_has_no_fields),
         cmocka_unit_test(what_is_written_is_read_back),
         cmocka_unit_test(writing_without_memory_is_told_at_the_end),
+        cmocka_unit_test(a_patched_message_is_the_one_written_anew),
+        cmocka_unit_test(no_edits_are_the_input_in_one_piece),
+        cmocka_unit_test(patching_without_memory_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

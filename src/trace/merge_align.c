@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* merge_align - pairs of steps, medians of their differences, and when to believe them. */
+#include "trace/merge_align.h"
+
+#include <stdlib.h>
+
+#include "base/banned.h"
+
+#define PS_PER_NS 1000
+/* Scatter is measured by the median distance from the median; this many of them are 3 sigma. */
+#define SCATTER_FACTOR 4
+
+struct pair {
+    int64_t end_ps; /* difference to the reference */
+    int64_t together_ps;
+    bool has_together;
+};
+
+struct pairs {
+    struct pair *all;
+    int64_t *scratch;
+    uint32_t n, together;
+};
+
+static void pairs_release(struct pairs *pairs)
+{
+    free(pairs->all);
+    free(pairs->scratch);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+static int64_t median(int64_t *values, uint32_t n)
+{
+    qsort(values, n, sizeof(*values), by_value);
+    return n % 2 ? values[n / 2] : values[n / 2 - 1] / 2 + values[n / 2] / 2;
+}
+
+static int compare(const struct merge_step *a, const struct merge_step *b)
+{
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+/* A number that a process used twice cannot be told apart. */
+static bool is_repeated(const struct merge_facts *facts, uint32_t i)
+{
+    return (i > 0 && compare(&facts->steps[i - 1], &facts->steps[i]) == 0) ||
+           (i + 1 < facts->n_steps && compare(&facts->steps[i + 1], &facts->steps[i]) == 0);
+}
+
+/* false where the difference is beyond 64 bits, as of a hostile file. */
+static bool difference(int64_t a, int64_t b, int64_t apart_ps, int64_t *ret)
+{
+    int64_t d;
+    return !__builtin_sub_overflow(a, b, &d) && !__builtin_add_overflow(d, apart_ps, ret) &&
+           *ret > INT64_MIN / 4 && *ret < INT64_MAX / 4;
+}
+
+static int pair_steps(const struct merge_facts *reference, const struct merge_facts *facts,
+                      int64_t apart_ps, struct pairs *pairs, struct err *e)
+{
+    uint32_t room = reference->n_steps < facts->n_steps ? reference->n_steps : facts->n_steps;
+    pairs->all = calloc((size_t)room + 1, sizeof(*pairs->all));
+    pairs->scratch = calloc((size_t)room + 1, sizeof(*pairs->scratch));
+    if (!pairs->all || !pairs->scratch)
+        return err_nomem(e);
+    for (uint32_t i = 0, k = 0; i < reference->n_steps && k < facts->n_steps;) {
+        const struct merge_step *left = &reference->steps[i], *right = &facts->steps[k];
+        int order = compare(left, right);
+        if (order != 0) {
+            i += order < 0;
+            k += order > 0;
+            continue;
+        }
+        struct pair pair = {0};
+        if (!is_repeated(reference, i) && !is_repeated(facts, k) &&
+            difference(right->end_ps, left->end_ps, apart_ps, &pair.end_ps)) {
+            pair.has_together =
+                left->together_ps != MERGE_NEVER && right->together_ps != MERGE_NEVER &&
+                difference(right->together_ps, left->together_ps, apart_ps, &pair.together_ps);
+            pairs->together += pair.has_together;
+            pairs->all[pairs->n++] = pair;
+        }
+        i++;
+        k++;
+    }
+    return 0;
+}
+
+static int64_t median_of(struct pairs *pairs, bool together, int64_t from, bool distance,
+                         uint32_t *ret_n)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < pairs->n; i++) {
+        const struct pair *pair = &pairs->all[i];
+        if (together && !pair->has_together)
+            continue;
+        int64_t d = (together ? pair->together_ps : pair->end_ps) - from;
+        pairs->scratch[n++] = distance && d < 0 ? -d : d;
+    }
+    *ret_n = n;
+    return n ? median(pairs->scratch, n) : 0;
+}
+
+/* From one step's end to the next one's. */
+static int64_t period_of(const struct merge_facts *facts, int64_t *scratch)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 1; i < facts->n_steps; i++) {
+        const struct merge_step *before = &facts->steps[i - 1], *step = &facts->steps[i];
+        if (before->key == step->key && before->number + 1 == step->number &&
+            step->end_ps > before->end_ps)
+            scratch[n++] = step->end_ps - before->end_ps;
+    }
+    return n ? median(scratch, n) : INT64_MAX;
+}
+
+static int64_t magnitude(int64_t value)
+{
+    return value < 0 ? -value : value;
+}
+
+static enum align_why judge(struct pairs *pairs, int64_t period_ps, struct align_place *place,
+                            int64_t *ret_ps)
+{
+    uint32_t n;
+    int64_t ends = median_of(pairs, false, 0, false, &n);
+    place->by_collectives = pairs->together >= ALIGN_STEPS_MIN && pairs->together * 2 >= pairs->n;
+    int64_t apart = median_of(pairs, place->by_collectives, 0, false, &place->shared);
+    if (place->shared < ALIGN_STEPS_MIN)
+        return ALIGN_WHY_FEW;
+    int64_t scatter = median_of(pairs, place->by_collectives, apart, true, &n);
+    if (magnitude(apart) <= ALIGN_NOISE_PS || magnitude(apart) / SCATTER_FACTOR <= scatter)
+        return ALIGN_WHY_CLOSE;
+    /* Collectives of neighbouring steps are told apart by the steps around them. */
+    int64_t doubt = place->by_collectives ? apart - ends : apart;
+    if (magnitude(doubt) >= period_ps / 2)
+        return ALIGN_WHY_UNCLEAR;
+    *ret_ps = -apart;
+    return ALIGN_WHY_NONE;
+}
+
+static int place_one(const struct merge_facts *reference, const struct merge_facts *facts,
+                     int64_t period_ps, bool refine, struct align_place *place, struct err *e)
+{
+    CLEANUP(pairs_release) struct pairs pairs = {0};
+    int64_t apart_ns, apart_ps, correction_ps = 0;
+    if (__builtin_sub_overflow(place->start_ns, reference->start_ns, &apart_ns) ||
+        __builtin_mul_overflow(apart_ns, PS_PER_NS, &apart_ps))
+        return err_set(e, ERR_LIMIT,
+                       "the captures began more than a hundred days apart; one axis cannot hold "
+                       "them");
+    int code = pair_steps(reference, facts, apart_ps, &pairs, e);
+    if (code != 0)
+        return code;
+    place->why = judge(&pairs, period_ps, place, &correction_ps);
+    if (!refine) {
+        place->why = ALIGN_WHY_ASKED;
+        correction_ps = 0;
+    }
+    place->correction_ns = correction_ps / PS_PER_NS;
+    if (place->why == ALIGN_WHY_NONE)
+        place->by = place->by_collectives ? ALIGN_COLLECTIVES : ALIGN_STEPS;
+    if (place->shared > 0) {
+        uint32_t n;
+        int64_t from = -place->correction_ns * PS_PER_NS;
+        place->residual_ns = median_of(&pairs, place->by_collectives, from, true, &n) / PS_PER_NS;
+        place->worst_ns = pairs.scratch[n - 1] / PS_PER_NS; /* sorted by the line above */
+    }
+    place->start_ns += place->correction_ns;
+    return 0;
+}
+
+int merge_align(const struct merge_facts *const *facts, size_t n, bool refine,
+                struct align_place *ret_places, struct err *e)
+{
+    CLEANUP(cleanup_free)
+    int64_t *scratch = calloc((size_t)facts[0]->n_steps + 1, sizeof(*scratch));
+    if (!scratch)
+        return err_nomem(e);
+    int64_t period_ps = period_of(facts[0], scratch);
+    for (size_t i = 0; i < n; i++) {
+        struct align_place place = {.start_ns = facts[i]->has_window ? facts[i]->start_ns
+                                                                     : facts[0]->start_ns,
+                                    .why = ALIGN_WHY_REFERENCE,
+                                    .residual_ns = -1,
+                                    .worst_ns = -1};
+        int code = i == 0 ? 0 : place_one(facts[0], facts[i], period_ps, refine, &place, e);
+        if (code != 0)
+            return code;
+        ret_places[i] = place;
+    }
+    return 0;
+}
+
+const char *align_by_name(enum align_by by)
+{
+    static const char *const names[] = {"clock", "collectives", "steps"};
+    return names[by];
+}
+
+const char *align_why_words(enum align_why why)
+{
+    static const char *const words[] = {
+        "",
+        "the reference",
+        "fewer than 3 shared steps to check the clock by",
+        "the clocks agree within the scatter of the shared steps",
+        "apart by half a step or more: a wrong clock or a late process, which steps cannot tell",
+        "not refined, as asked",
+    };
+    return words[why];
+}
