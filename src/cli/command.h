@@ -44,6 +44,7 @@ struct command {
 };
 
 extern const struct command command_list;
+extern const struct command command_merge;
 extern const struct command command_report;
 extern const struct command command_summary;
 

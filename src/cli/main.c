@@ -22,6 +22,7 @@ static const struct command *const commands[] = {
     &command_report,
     &command_list,
     &command_summary,
+    &command_merge,
     NULL,
 };
 
