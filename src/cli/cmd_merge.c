@@ -51,7 +51,7 @@ static const char *manifest_text(const struct merge_input *input, const char *se
 
 static int match(struct merge_job *job, struct err *e)
 {
-    CLEANUP(cleanup_free) struct merge_process *all = calloc(job->n, sizeof(*all));
+    CLEANUP(cleanup_free) struct merge_process *all = calloc(job->n + 1, sizeof(*all));
     if (!all)
         return err_nomem(e);
     for (size_t i = 0; i < job->n; i++) {
@@ -69,8 +69,8 @@ static int match(struct merge_job *job, struct err *e)
 
 static int place(struct merge_job *job, struct err *e)
 {
-    CLEANUP(cleanup_free) const struct merge_facts **facts = calloc(job->n, sizeof(*facts));
-    CLEANUP(cleanup_free) struct align_place *places = calloc(job->n, sizeof(*places));
+    CLEANUP(cleanup_free) const struct merge_facts **facts = calloc(job->n + 1, sizeof(*facts));
+    CLEANUP(cleanup_free) struct align_place *places = calloc(job->n + 1, sizeof(*places));
     if (!facts || !places)
         return err_nomem(e);
     for (size_t i = 0; i < job->n; i++)

@@ -19,11 +19,7 @@
 #define COMPLAINT_MAX (4 * ERR_TEXT_MAX)
 
 static const struct command *const commands[] = {
-    &command_report,
-    &command_list,
-    &command_summary,
-    &command_merge,
-    NULL,
+    &command_report, &command_list, &command_summary, &command_merge, NULL,
 };
 
 void complain(const char *format, ...)

@@ -156,7 +156,7 @@ static int by_text(const void *a, const void *b)
 
 static int names_differ(const struct merge_job *job, bool *ret, struct err *e)
 {
-    CLEANUP(cleanup_free) const char **names = calloc(job->n, sizeof(*names));
+    CLEANUP(cleanup_free) const char **names = calloc(job->n + 1, sizeof(*names));
     if (!names)
         return err_nomem(e);
     for (size_t i = 0; i < job->n; i++)
