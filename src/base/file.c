@@ -114,26 +114,27 @@ static char *folder_of(const char *path)
     return strndup(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
-int file_replace(const char *path, struct view bytes, struct err *e)
+static int steal_fd(int *fd)
 {
-    /* All that the last step needs is at hand before the first, so that only the disk itself can
-     * fail once the new file stands in its place. */
-    CLEANUP(cleanup_free) char *folder = folder_of(path);
-    if (!folder)
-        return err_nomem(e);
-    CLEANUP(cleanup_close) int folder_fd = open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
-    if (folder_fd < 0)
-        return err_sys(e, errno, "cannot write '%s': cannot open its folder", path);
+    int stolen = *fd;
+    *fd = -1;
+    return stolen;
+}
+
+/* The bytes under a temporary name, flushed if that is asked for, then renamed. *ret_fd is open on
+ * the file where it is asked for. */
+static int place(const char *path, struct view bytes, bool flushed, int *ret_fd, struct err *e)
+{
     CLEANUP(cleanup_free) char *temporary = NULL;
-    int fd = open_beside(path, &temporary);
+    CLEANUP(cleanup_close) int fd = open_beside(path, &temporary);
     if (!temporary)
         return err_nomem(e);
     if (fd < 0)
         return err_sys(e, errno, "cannot write '%s'", path);
     int number = write_all(fd, bytes);
-    if (number == 0 && fsync(fd) != 0)
+    if (number == 0 && flushed && fsync(fd) != 0)
         number = errno;
-    if (close(fd) != 0 && number == 0)
+    if (number == 0 && !ret_fd && close(steal_fd(&fd)) != 0)
         number = errno;
     if (number == 0 && rename(temporary, path) != 0)
         number = errno;
@@ -141,7 +142,47 @@ int file_replace(const char *path, struct view bytes, struct err *e)
         (void)unlink(temporary);
         return err_sys(e, number, "cannot write %zu bytes to '%s'", bytes.size, path);
     }
-    return flush_folder(folder_fd, folder, e);
+    if (ret_fd)
+        *ret_fd = steal_fd(&fd);
+    return 0;
+}
+
+static int open_folder_of(const char *path, int *ret_fd, char **ret_folder, struct err *e)
+{
+    CLEANUP(cleanup_free) char *folder = folder_of(path);
+    if (!folder)
+        return err_nomem(e);
+    int fd = open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+    if (fd < 0)
+        return err_sys(e, errno, "cannot write '%s': cannot open its folder", path);
+    *ret_fd = fd;
+    *ret_folder = STEAL(folder);
+    return 0;
+}
+
+int file_replace(const char *path, struct view bytes, struct err *e)
+{
+    /* All that the last step needs is at hand before the first, so that only the disk itself can
+     * fail once the new file stands in its place. */
+    CLEANUP(cleanup_free) char *folder = NULL;
+    CLEANUP(cleanup_close) int folder_fd = -1;
+    int code = open_folder_of(path, &folder_fd, &folder, e);
+    if (code == 0)
+        code = place(path, bytes, true, NULL, e);
+    return code == 0 ? flush_folder(folder_fd, folder, e) : code;
+}
+
+int file_place(const char *path, struct view bytes, struct file_unflushed *ret, struct err *e)
+{
+    CLEANUP(cleanup_free) char *folder = NULL;
+    CLEANUP(cleanup_close) int folder_fd = -1;
+    int file_fd;
+    int code = open_folder_of(path, &folder_fd, &folder, e);
+    if (code == 0)
+        code = place(path, bytes, false, &file_fd, e);
+    if (code == 0)
+        *ret = (struct file_unflushed){.file = file_fd, .folder = steal_fd(&folder_fd)};
+    return code;
 }
 
 int dir_make_all(const char *path, struct err *e)

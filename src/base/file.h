@@ -22,6 +22,18 @@ must_check int file_read(const char *path, size_t limit, char **ret_data, size_t
  * but for one case: the disk fails at the last fsync, and the new file may not last. */
 must_check int file_replace(const char *path, struct view bytes, struct err *e);
 
+/* What stands in its place but is not on the disk yet: open descriptors of the file and its folder.
+ */
+struct file_unflushed {
+    int file;
+    int folder;
+};
+
+/* As file_replace(), with the two flushes left to the caller (see flush.h): a power
+ * cut before them may leave an empty file. */
+must_check int file_place(const char *path, struct view bytes, struct file_unflushed *ret,
+                          struct err *e);
+
 /* Makes the folder and those above it that are missing; one that is there already is fine. */
 must_check int dir_make_all(const char *path, struct err *e);
 

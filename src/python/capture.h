@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 
+#include "base/flush.h"
 #include "python/jax_calls.h"
 #include "python/reports_mode.h"
 #include "python/state.h"
@@ -38,6 +39,7 @@ struct capture {
     char started_utc[UTC_TEXT_MAX];
     struct capture_folders folders;
     PyObject *manifest;         /* dict; written again at each change of state */
+    struct flush *flush;        /* of the first manifest, or NULL */
     PyObject *options;          /* the ProfileOptions it runs with */
     struct errors old_failures; /* of work that was dispatched before the start */
     PyObject *library; /* path of xprof's converter library (str), or NULL without reports */
@@ -77,9 +79,14 @@ void capture_free(struct capture *capture);
  * its place, a folder that cannot be written. Touches JAX not at all. Sets folders->root. */
 must_check int capture_check_root(PyObject *directory, struct capture_folders *folders);
 
-/* Makes the capture's own folders; process_index is below 0 where the job has one process. */
+/* Makes the capture's own folder, and names what will lie in it; process_index is below 0 where the
+ * job has one process. */
 must_check int capture_make_folders(struct capture_folders *folders, long process_index,
                                     unsigned serial);
+
+/* Makes run_folder in the capture's own folder, which must still be there. A capture that runs or
+ * was lost shows XProf no empty run. */
+must_check int capture_make_run_folder(const struct capture_folders *folders, struct err *e);
 
 /* A fresh private folder for JAX's stop_trace(), or only a name where it will not be used. */
 must_check int capture_choose_jax_folder(struct capture_folders *folders, enum jax_way way);
@@ -109,7 +116,9 @@ must_check int manifest_put(struct capture *capture, const char *section, const 
 
 must_check int manifest_put_seconds(struct capture *capture, const char *key, uint64_t since_ns);
 
-/* Sets the state and writes the file into the capture's folder. */
+/* Sets the state and writes the file into the capture's folder. The first one is flushed to the
+ * disk while the start goes on: what a power cut would take with it is a capture that is in memory.
+ */
 must_check int manifest_write(struct capture *capture, enum capture_state state);
 
 /* The present, as the manifest writes it: "2025-01-31T12:00:00.123456Z". */

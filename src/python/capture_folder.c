@@ -199,7 +199,7 @@ static void name_run(unsigned serial, char name[RUN_MAX])
                    serial, (unsigned)random);
 }
 
-static int make_run(struct capture_folders *folders, unsigned serial, struct err *e)
+static int name_files(struct capture_folders *folders, unsigned serial, struct err *e)
 {
     char run[RUN_MAX];
     name_run(serial, run);
@@ -214,9 +214,25 @@ static int make_run(struct capture_folders *folders, unsigned serial, struct err
     folders->run = strdup(run);
     folders->run_folder = runs ? path_join(runs, run) : NULL;
     folders->file = folders->run_folder ? path_join(folders->run_folder, file) : NULL;
-    if (!folders->run || !folders->file)
+    return folders->run && folders->file ? 0 : err_nomem(e);
+}
+
+int capture_make_run_folder(const struct capture_folders *folders, struct err *e)
+{
+    CLEANUP(cleanup_free) char *part = strdup(folders->run_folder);
+    if (!part)
         return err_nomem(e);
-    return dir_make_all(folders->run_folder, e);
+    for (char *end = part + strlen(folders->folder) + 1;; end++) {
+        if (*end != '/' && *end != '\0')
+            continue;
+        char kept = *end;
+        *end = '\0';
+        if (mkdir(part, FOLDER_MODE) != 0 && errno != EEXIST)
+            return err_sys(e, errno, "cannot make the folder '%s'", part);
+        if (kept == '\0')
+            return 0;
+        *end = kept;
+    }
 }
 
 int capture_make_folders(struct capture_folders *folders, long process_index, unsigned serial)
@@ -238,9 +254,7 @@ int capture_make_folders(struct capture_folders *folders, long process_index, un
         return -1;
     if (dir_make_all(base, &e) < 0 || make_numbered(base, &folders->folder, &e) < 0)
         return raise_core(&e);
-    if (make_run(folders, serial, &e) < 0)
-        return raise_core(&e);
-    return 0;
+    return name_files(folders, serial, &e) == 0 ? 0 : raise_core(&e);
 }
 
 static int make_temporary(char **ret)

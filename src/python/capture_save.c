@@ -131,7 +131,9 @@ static void save_bytes(struct capture *capture, struct view bytes, struct captur
     int code;
     end->bytes = bytes.size;
     Py_BEGIN_ALLOW_THREADS
-    code = file_replace(capture->folders.file, bytes, &e);
+    code = capture_make_run_folder(&capture->folders, &e);
+    if (code == 0)
+        code = file_replace(capture->folders.file, bytes, &e);
     Py_END_ALLOW_THREADS
     end->saved = code == 0;
     if (code < 0) {

@@ -87,7 +87,7 @@ static int take_options(struct module_state *state, PyObject *given, struct capt
  * as a failed array lives, and those of callbacks for ever. */
 static int drain_before(struct capture *capture)
 {
-    jax_drain(&capture->old_failures);
+    jax_drain(JAX_DRAIN_LIVE, &capture->old_failures);
     if (capture->old_failures.interrupt)
         return errors_raise(&capture->old_failures, "starting the capture");
     if (!errors_any(&capture->old_failures))
@@ -163,5 +163,6 @@ void capture_free(struct capture *capture)
     Py_CLEAR(capture->options);
     Py_CLEAR(capture->library);
     errors_release(&capture->old_failures);
+    flush_end(STEAL(capture->flush));
     free(capture);
 }

@@ -92,7 +92,7 @@ void capture_stop(struct module_state *state, struct capture *capture, struct ca
 {
     uint64_t begun = monotonic_ns();
     capture_log(&end->errors, "stopping the capture in %s", capture->folders.folder);
-    jax_drain(&end->errors);
+    jax_drain(JAX_DRAIN_ALL, &end->errors);
     errors_subtract(&end->errors, &capture->old_failures);
     note(end, manifest_put_seconds(capture, "drain_at_stop", begun));
 

@@ -47,11 +47,15 @@ must_check int jax_process(long *ret_index, long *ret_count);
 /* {"jax": ..., "jaxlib": ...}: new reference. */
 PyObject *jax_versions(void);
 
-/* Waits for every live array of the default backend, for what was dispatched before and dropped,
- * and for effects; copies nothing to the host. Arrays deleted or donated meanwhile are skipped.
+/* What a drain waits for: the live arrays of the default backend and effects; and also what was
+ * dispatched and dropped, which costs a computation a device. Before a capture that is dear and
+ * saves nothing; after it, it is work that the capture would lose. */
+enum jax_drain_scope { JAX_DRAIN_LIVE, JAX_DRAIN_ALL };
+
+/* Waits, and copies nothing to the host. Arrays deleted or donated meanwhile are skipped.
  * Everything is waited for even where something failed: failures are collected, an interrupt ends
  * the wait. */
-void jax_drain(struct errors *errors);
+void jax_drain(enum jax_drain_scope scope, struct errors *errors);
 
 /* Starts a trace whose folder, as far as JAX knows, is `folder`: the name by which the trace is
  * known again. On failure no trace of ours runs. 0, or -1 with an exception. */

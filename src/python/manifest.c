@@ -169,16 +169,30 @@ static const char *state_name(enum capture_state state)
     return "failed";
 }
 
-/* json.dumps(manifest, indent=1, default=repr) as ASCII, with a line end. */
-static PyObject *serialize(PyObject *manifest)
+/* json.dumps(manifest, indent=indent, default=repr) as ASCII, with a line end. */
+static PyObject *serialize(PyObject *manifest, PyObject *indent)
 {
     OWNED dumps = py_import_attr("json", "dumps");
     OWNED repr = dumps ? py_import_attr("builtins", "repr") : NULL;
     OWNED args = repr ? PyTuple_Pack(1, manifest) : NULL;
-    OWNED kwargs = args ? Py_BuildValue("{s:i,s:O}", "indent", 1, "default", repr) : NULL;
+    OWNED kwargs = args ? Py_BuildValue("{s:O,s:O}", "indent", indent, "default", repr) : NULL;
     OWNED text = kwargs ? PyObject_Call(dumps, args, kwargs) : NULL;
     OWNED line = text ? PyUnicode_FromFormat("%U\n", text) : NULL;
     return line ? PyUnicode_AsASCIIString(line) : NULL;
+}
+
+/* Without the interpreter lock. */
+static int write_bytes(struct capture *capture, const char *path, enum capture_state state,
+                       struct view bytes, struct err *e)
+{
+    flush_end(STEAL(capture->flush));
+    if (state != CAPTURE_CAPTURING)
+        return file_replace(path, bytes, e);
+    struct file_unflushed unflushed;
+    int code = file_place(path, bytes, &unflushed, e);
+    if (code == 0)
+        capture->flush = flush_begin(unflushed);
+    return code;
 }
 
 int manifest_write(struct capture *capture, enum capture_state state)
@@ -186,7 +200,10 @@ int manifest_write(struct capture *capture, enum capture_state state)
     if (manifest_put(capture, NULL, "state", PyUnicode_FromString(state_name(state))) < 0 ||
         put_view(capture) < 0)
         return -1;
-    OWNED bytes = serialize(capture->manifest);
+    /* With an indent Python's own encoder does the work, many times slower: not while a program
+     * waits for its start. */
+    OWNED indent = state == CAPTURE_CAPTURING ? Py_NewRef(Py_None) : PyLong_FromLong(1);
+    OWNED bytes = indent ? serialize(capture->manifest, indent) : NULL;
     char *data;
     Py_ssize_t size;
     if (!bytes || PyBytes_AsStringAndSize(bytes, &data, &size) < 0)
@@ -199,7 +216,7 @@ int manifest_write(struct capture *capture, enum capture_state state)
         return -1;
     }
     Py_BEGIN_ALLOW_THREADS
-    code = file_replace(path, view_of(data, (size_t)size), &e);
+    code = write_bytes(capture, path, state, view_of(data, (size_t)size), &e);
     Py_END_ALLOW_THREADS
     if (code < 0)
         exception_from_err(PyExc_RuntimeError, &e);

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_base - errors, views, memory, names, files and maps, with every way each can fail. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "base/file.h"
+#include "base/flush.h"
 #include "base/intern.h"
 #include "base/map.h"
 #include "nth.h"
@@ -257,6 +260,52 @@ static void without_memory_the_old_file_stays(void **state)
     assert_in_range(n, 3, 10);
 }
 
+static void a_placed_file_stands_before_its_flush(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    struct file_unflushed unflushed = {.file = -1, .folder = -1};
+    CLEANUP(cleanup_free) char *data = NULL;
+    size_t size = 0;
+    unsigned before = entries_of_folder();
+    assert_int_equal(file_place(at("placed"), view_text("now"), &unflushed, &e), 0);
+    assert_int_equal(file_read(at("placed"), 3, &data, &size, &e), 0);
+    assert_string_equal(data, "now");
+    assert_int_equal(entries_of_folder(), before + 1);
+    int file = unflushed.file, under = unflushed.folder;
+    flush_end(flush_begin(unflushed));
+    assert_int_equal(fcntl(file, F_GETFD), -1); /* both were closed */
+    assert_int_equal(fcntl(under, F_GETFD), -1);
+    flush_end(NULL);
+    assert_int_equal(file_place(at("none/f"), view_text("x"), &unflushed, &e), ERR_IO);
+    assert_int_equal(unflushed.file, file);
+    assert_int_equal(file_place(at("placed"), view_text("later"), &unflushed, &e), 0);
+    nth_fail(1);
+    assert_null(flush_begin(unflushed)); /* done here, for want of memory */
+    assert_true(nth_failed());
+    assert_int_equal(fcntl(unflushed.file, F_GETFD), -1);
+}
+
+/* A fork takes the descriptors along, and not the thread. */
+static void a_forked_child_does_not_wait_for_a_flush(void **state)
+{
+    (void)state;
+    struct file_unflushed unflushed;
+    assert_int_equal(file_place(at("forked"), view_text("x"), &unflushed, NULL), 0);
+    struct flush *flush = flush_begin(unflushed);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)alarm(60);
+        flush_end(flush);
+        _exit(fcntl(unflushed.file, F_GETFD) == -1 ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    flush_end(flush);
+}
+
 /* Its entries could be written but not flushed. Root reads it all the same. */
 static void an_unreadable_folder_is_refused_first(void **state)
 {
@@ -383,6 +432,8 @@ int main(void)
         cmocka_unit_test(without_memory_names_stay_as_they_were),
         cmocka_unit_test(file_errors_name_the_path),
         cmocka_unit_test(without_memory_the_old_file_stays),
+        cmocka_unit_test(a_placed_file_stands_before_its_flush),
+        cmocka_unit_test(a_forked_child_does_not_wait_for_a_flush),
         cmocka_unit_test(an_unreadable_folder_is_refused_first),
         cmocka_unit_test(a_write_that_fails_leaves_the_old_file),
         cmocka_unit_test(folders_are_made_and_removed),
