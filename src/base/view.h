@@ -67,6 +67,18 @@ static inline bool sum_u64(uint64_t a, uint64_t b, uint64_t *ret_sum)
     return true;
 }
 
+/* Sums that stand still at UINT64_MAX: for totals of a file's own numbers, where a limit that can
+ * be seen is better than no answer. */
+static inline uint64_t saturated_sum(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static inline void add_saturated(uint64_t *sum, uint64_t more)
+{
+    *sum = saturated_sum(*sum, more);
+}
+
 static inline bool product_u64(uint64_t a, uint64_t b, uint64_t *ret_product)
 {
     uint64_t product;

@@ -164,6 +164,7 @@ static json_t *receipt_json(const struct summary_receipt *receipt)
     put(object, "has_task_environment", json_boolean(receipt->has_task_environment));
     put(object, "has_host_name", json_boolean(receipt->has_host_name));
     put(object, "collector_empty", json_boolean(receipt->collector_empty));
+    put(object, "sums_capped", json_boolean(receipt->sums_capped));
     put(object, "damaged", json_boolean(receipt->damaged));
     if (receipt->damaged)
         put(object, "damaged_at", number(receipt->damaged_at));

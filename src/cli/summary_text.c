@@ -230,9 +230,9 @@ static int print_ops(FILE *file, const struct summary *summary, size_t top, stru
     }
     uint64_t busy = 0, collective = 0, exposed = 0;
     for (size_t i = 0; i < summary->n_devices; i++) {
-        busy += summary->devices[i].busy_ps;
-        collective += summary->devices[i].collective_ps;
-        exposed += summary->devices[i].collective_exposed_ps;
+        add_saturated(&busy, summary->devices[i].busy_ps);
+        add_saturated(&collective, summary->devices[i].collective_ps);
+        add_saturated(&exposed, summary->devices[i].collective_exposed_ps);
     }
     CLEANUP(table_free) struct table *table = table_new(columns, 7);
     size_t n = shown(summary->n_ops, top);

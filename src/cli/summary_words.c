@@ -8,7 +8,7 @@ uint64_t summary_idle(const struct summary *summary)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < summary->n_devices; i++)
-        sum += summary->devices[i].idle_ps;
+        add_saturated(&sum, summary->devices[i].idle_ps);
     return sum;
 }
 
@@ -34,7 +34,7 @@ const char *summary_idle_cause_words(const struct summary *summary)
     uint64_t sums[IDLE_CAUSES] = {0};
     for (size_t i = 0; i < summary->n_devices; i++) {
         for (int cause = 0; cause < IDLE_CAUSES; cause++)
-            sums[cause] += summary->devices[i].idle_by_cause[cause];
+            add_saturated(&sums[cause], summary->devices[i].idle_by_cause[cause]);
     }
     int most = 0;
     for (int cause = 1; cause < IDLE_CAUSES; cause++)

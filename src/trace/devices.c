@@ -122,9 +122,10 @@ struct device_times devices_until(const struct devices *devices, int64_t now)
     struct device_times sum = {0};
     for (uint32_t i = 1; i <= devices->count; i++) {
         const struct device *device = &devices->all[i];
-        sum.busy += covered_until(&device->busy, now);
-        sum.collective += covered_until(&device->collective, now);
-        sum.exposed += covered_until(&device->either, now) - covered_until(&device->compute, now);
+        add_saturated(&sum.busy, covered_until(&device->busy, now));
+        add_saturated(&sum.collective, covered_until(&device->collective, now));
+        add_saturated(&sum.exposed,
+                      covered_until(&device->either, now) - covered_until(&device->compute, now));
     }
     return sum;
 }

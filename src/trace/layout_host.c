@@ -147,7 +147,7 @@ static int launch_event(struct pass *pass, struct plane_state *plane, struct thr
     uint32_t region = region_for_launch(pass, thread, now);
     uint64_t launch;
     r = links_add_launch(&pass->links, kind, now, region, function,
-                         stats_integer(&stats, STAT_RUN, 0), &launch, e);
+                         pass_run(pass, stats_integer(&stats, STAT_RUN, 0)), &launch, e);
     if (r < 0)
         return r;
     push_launch(thread, launch, event);
@@ -183,13 +183,13 @@ static int driver_call(struct pass *pass, struct thread *thread, const struct xe
 static int run_call(struct pass *pass, struct thread *thread, const struct xevent *event,
                     const struct event_stats *stats, struct err *e)
 {
-    if (links_knows_run(&pass->links, stats->integers[STAT_RUN]))
+    int64_t run = pass_run(pass, stats->integers[STAT_RUN]);
+    if (links_knows_run(&pass->links, run))
         return 0;
     uint32_t region = region_for_launch(pass, thread, event->start_ps);
     uint64_t launch;
     int r = links_add_launch(&pass->links, LAUNCH_RUN, event->start_ps, region,
-                             thread_function(thread, event->start_ps), stats->integers[STAT_RUN],
-                             &launch, e);
+                             thread_function(thread, event->start_ps), run, &launch, e);
     if (r < 0)
         return r;
     if (pass_in_scope(pass, event->start_ps)) {
@@ -231,7 +231,7 @@ static void compile_event(struct pass *pass, struct thread *thread, bool worker,
     if (!worker && event->start_ps >= thread->compile_until &&
         pass_in_scope(pass, event->start_ps)) {
         pass->receipt.compilations++;
-        pass->receipt.compilation_ps += (uint64_t)event->duration_ps;
+        add_saturated(&pass->receipt.compilation_ps, (uint64_t)event->duration_ps);
     }
     if (end > thread->compile_until)
         thread->compile_until = end;
@@ -377,7 +377,7 @@ int host_event(struct pass *pass, const struct track *track, const struct xline 
         return r < 0 ? r : 0;
     if (pass_in_scope(pass, event->start_ps)) {
         name->calls++;
-        name->total_ps += (uint64_t)event->duration_ps;
+        add_saturated(&name->total_ps, (uint64_t)event->duration_ps);
     }
     return 0;
 }

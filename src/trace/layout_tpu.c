@@ -27,9 +27,9 @@ static int module_event(struct pass *pass, struct plane_state *plane, const stru
     plane->module.name = name;
     plane->module.end = event->start_ps + event->duration_ps;
     plane->module.has = true;
-    plane->module.has_run = stats_has(&stats, STAT_RUN);
     /* without a run_id the interval itself is the execution */
-    plane->module.run = stats_integer(&stats, STAT_RUN, event->start_ps);
+    plane->module.run =
+        stats_has(&stats, STAT_RUN) ? pass_run(pass, stats.integers[STAT_RUN]) : event->start_ps;
     return pass_function(pass, name, &plane->module.function, e);
 }
 
@@ -103,7 +103,7 @@ static int async_event(struct pass *pass, struct plane_state *plane, const struc
     }
     if (pass_in_scope(pass, event->start_ps)) {
         device->async_ops++;
-        device->async_ps += (uint64_t)event->duration_ps;
+        add_saturated(&device->async_ps, (uint64_t)event->duration_ps);
     }
     return 0;
 }

@@ -202,11 +202,6 @@ static void join_extreme(const struct many *many, struct many_extreme *to, struc
     *to = best;
 }
 
-static void add(uint64_t *to, uint64_t more)
-{
-    *to = saturated_sum(*to, more);
-}
-
 static int join_region(struct many *many, const struct many_region *from, uint32_t base,
                        struct err *e)
 {
@@ -237,11 +232,11 @@ static int join_region(struct many *many, const struct many_region *from, uint32
             (from->means.min == to->means.min && process_before(many, fastest, to->fastest)))
             to->fastest = fastest;
     }
-    add(&to->processes, from->processes);
-    add(&to->launched_ps, from->launched_ps);
-    add(&to->launched_ops, from->launched_ops);
-    add(&to->launches, from->launches);
-    add(&to->idle_behind_ps, from->idle_behind_ps);
+    add_saturated(&to->processes, from->processes);
+    add_saturated(&to->launched_ps, from->launched_ps);
+    add_saturated(&to->launched_ops, from->launched_ops);
+    add_saturated(&to->launches, from->launches);
+    add_saturated(&to->idle_behind_ps, from->idle_behind_ps);
     to->launched_by |= from->launched_by;
     r = sketch_merge(&to->calls, &from->calls, e);
     return r < 0 ? r : sketch_merge(&to->means, &from->means, e);
@@ -267,9 +262,9 @@ static int join_op(struct many *many, const struct many_op *from, uint32_t base,
         return r;
     }
     to = &many->rows.ops[place];
-    add(&to->processes, copy.processes);
-    add(&to->calls, copy.calls);
-    add(&to->total_ps, copy.total_ps);
+    add_saturated(&to->processes, copy.processes);
+    add_saturated(&to->calls, copy.calls);
+    add_saturated(&to->total_ps, copy.total_ps);
     if (copy.most_ps > to->most_ps ||
         (copy.most_ps == to->most_ps && process_before(many, copy.most, to->most))) {
         to->most_ps = copy.most_ps;
@@ -303,8 +298,8 @@ static int join_step(struct many *many, const struct many_step *from, uint32_t b
         return r;
     }
     to = &many->rows.steps[place];
-    add(&to->processes, copy.processes);
-    add(&to->duration_ps, copy.duration_ps);
+    add_saturated(&to->processes, copy.processes);
+    add_saturated(&to->duration_ps, copy.duration_ps);
     join_extreme(many, &to->longest, copy.longest, false);
     if (copy.shortest_ps < to->shortest_ps)
         to->shortest_ps = copy.shortest_ps;
@@ -312,9 +307,9 @@ static int join_step(struct many *many, const struct many_step *from, uint32_t b
         join_extreme(many, &to->least, copy.least, true);
     else if (copy.waiting)
         to->least = copy.least;
-    add(&to->waiting, copy.waiting);
-    add(&to->wait_ps, copy.wait_ps);
-    add(&to->clocks, copy.clocks);
+    add_saturated(&to->waiting, copy.waiting);
+    add_saturated(&to->wait_ps, copy.wait_ps);
+    add_saturated(&to->clocks, copy.clocks);
     to->starts_ns += copy.starts_ns;
     to->ends_ns += copy.ends_ns;
     return 0;
@@ -335,6 +330,6 @@ int many_join(struct many *many, const struct many_rows *from, struct err *e)
     if (r == 0)
         r = sketch_merge(&many->rows.step_durations, &from->step_durations, e);
     for (int i = 0; i < MANY_TOTALS; i++)
-        add(&many->rows.totals[i], from->totals[i]);
+        add_saturated(&many->rows.totals[i], from->totals[i]);
     return r;
 }

@@ -192,11 +192,6 @@ int many_order(const struct many_process *a, const struct many_process *b);
 /* The order of bytes, and the shorter first. */
 int many_text_order(struct view a, struct view b);
 
-static inline uint64_t saturated_sum(uint64_t a, uint64_t b)
-{
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
 static inline void many_extreme_start(struct many_extreme *extreme, bool smallest, uint64_t value,
                                       uint32_t process)
 {

@@ -2,6 +2,8 @@
 /* open - the planes of a capture, their roles, and the lines whose events will be read. */
 #include "trace/open.h"
 
+#include "trace/result.h"
+
 #include <stdlib.h>
 
 #include "base/banned.h"
@@ -46,7 +48,7 @@ static void read_environment(const struct xplane *plane, struct environment *env
         length_ns > 0 && length_ns < INT64_MAX / 1000;
 }
 
-static void read_host_facts(const struct xplane *plane, struct summary *summary)
+static int read_host_facts(const struct xplane *plane, struct summary *summary, struct err *e)
 {
     struct wire stats = xplane_stats(plane);
     struct xstat stat;
@@ -56,9 +58,13 @@ static void read_host_facts(const struct xplane *plane, struct summary *summary)
         struct view name = xplane_stat_name(plane, stat.metadata_id);
         if (view_is(name, "process_id") && xstat_integer(&stat, &value))
             summary->process = value;
-        else if (view_is(name, "jax_version") && xplane_stat_text(plane, &stat, &text))
-            summary->jax_version = arena_copy(&summary->arena, text);
+        if (!view_is(name, "jax_version") || !xplane_stat_text(plane, &stat, &text))
+            continue;
+        summary->jax_version = result_text(summary, text);
+        if (!summary->jax_version)
+            return err_nomem(e);
     }
+    return 0;
 }
 
 /* In file order, before lines and devices are added. */
@@ -106,7 +112,9 @@ int open_planes(struct pass *pass, struct view bytes, struct summary *summary,
         if (view_is(plane->plane.name, "Task Environment"))
             read_environment(&plane->plane, environment);
         else if (plane->role == PLANE_HOST || view_is(plane->plane.name, "/host:metadata"))
-            read_host_facts(&plane->plane, summary);
+            r = read_host_facts(&plane->plane, summary, e);
+        if (r < 0)
+            return r;
     }
     pass_note_damage(pass, &space.wire.damage);
     if (pass->n_planes == 0)
@@ -115,8 +123,11 @@ int open_planes(struct pass *pass, struct view bytes, struct summary *summary,
                       space.wire.damage.code ? ": " : " (it is empty)",
                       space.wire.damage.code ? space.wire.damage.problem : "");
     pass->receipt.has_host_name = space.hostname.size > 0;
-    if (space.hostname.size)
+    if (space.hostname.size) {
         summary->host = arena_copy(&summary->arena, space.hostname);
+        if (!summary->host)
+            return err_nomem(e);
+    }
     number_devices(pass);
     return 0;
 }

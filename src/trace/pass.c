@@ -146,18 +146,18 @@ void pass_op(struct pass *pass, uint32_t device, uint32_t op, const struct xeven
     if (!pass_in_scope(pass, start))
         return;
     its->ops++;
-    its->op_time_ps += duration;
+    add_saturated(&its->op_time_ps, duration);
     data->calls++;
-    data->total_ps += duration;
+    add_saturated(&data->total_ps, duration);
     if (pass->innermost != SUMMARY_NO_REGION)
         pass->regions.all[pass->innermost].overlap_ops++;
     if (!launch->known) {
         pass->receipt.ops_unmatched++;
-        pass->receipt.ops_unmatched_ps += duration;
+        add_saturated(&pass->receipt.ops_unmatched_ps, duration);
     } else if (launch->region != SUMMARY_NO_REGION) {
         struct region_data *region = &pass->regions.all[launch->region];
         region->launched_ops++;
-        region->launched_ps += duration;
+        add_saturated(&region->launched_ps, duration);
     }
 }
 

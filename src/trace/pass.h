@@ -48,7 +48,7 @@ struct plane_state {
     /* TPU: the module that runs now */
     struct {
         int64_t end, run;
-        bool has_run, has;
+        bool has;
         uint32_t function;
         uint32_t serial;
         struct view name;
@@ -131,6 +131,15 @@ struct op_launch {
 static inline bool pass_in_scope(const struct pass *pass, int64_t start)
 {
     return start >= pass->scope_start && start < pass->scope_end;
+}
+
+/* On a TPU the device knows only the lowest 28 bits of an execution's id, and XProf cuts the
+ * host's to these (xla/tsl/profiler/utils/preprocess_xplane.cc). */
+#define TPU_RUN_BITS 28
+
+static inline int64_t pass_run(const struct pass *pass, int64_t run)
+{
+    return pass->platform == PLATFORM_TPU ? run & ((INT64_C(1) << TPU_RUN_BITS) - 1) : run;
 }
 
 void pass_op(struct pass *pass, uint32_t device, uint32_t op, const struct xevent *event,

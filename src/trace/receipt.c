@@ -49,9 +49,15 @@ static void about_file(struct words *words)
                     "plane): the window is from the first to the last event");
     if (receipt->lines_sorted)
         warn(words,
-             "%" PRIu64 " line%s not in time order; sorted for this reading (%" PRIu64 " events)",
+             "%" PRIu64 " line%s not in time order; sorted for this reading (%" PRIu64
+             " events, %.1f MiB of memory)",
              receipt->lines_sorted, receipt->lines_sorted == 1 ? " was" : "s were",
-             receipt->events_sorted);
+             receipt->events_sorted,
+             (double)receipt->events_sorted * XMERGE_SORTED_EVENT_BYTES / (1 << 20));
+    if (receipt->sums_capped)
+        warn(words,
+             "durations add up to more than 2^64 ps (213 days), which no capture lasts: such "
+             "sums stand at their limit; the file is damaged or was made by hand");
     if (receipt->events_aggregated)
         warn(words, "%" PRIu64 " events are only counts without a time; they are left out",
              receipt->events_aggregated);

@@ -2,23 +2,16 @@
 /* regions - names and their distributions. */
 #include "trace/regions.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
+
+#include "base/glob.h"
 
 #include "base/banned.h"
 
-#define NAME_COMPARE_MAX 4096
-
 static bool matches_pattern(const struct summary_options *options, struct view name)
 {
-    char text[NAME_COMPARE_MAX + 1];
-    if (name.size > NAME_COMPARE_MAX)
-        return false;
-    if (name.size)
-        memcpy(text, name.data, name.size);
-    text[name.size] = '\0';
     for (size_t i = 0; i < options->n_region_patterns; i++) {
-        if (fnmatch(options->region_patterns[i], text, 0) == 0)
+        if (glob_matches(view_text(options->region_patterns[i]), name))
             return true;
     }
     return false;

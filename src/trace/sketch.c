@@ -112,8 +112,7 @@ static void note_range(struct sketch *sketch, uint64_t min, uint64_t max, uint64
     if (sketch->count == 0 || max > sketch->max)
         sketch->max = max;
     sketch->count += count;
-    if (!sum_u64(sketch->total, total, &sketch->total))
-        sketch->total = UINT64_MAX;
+    add_saturated(&sketch->total, total);
     sketch->sorted = false;
 }
 

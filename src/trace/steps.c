@@ -153,9 +153,9 @@ int steps_end(struct steps *steps, uint32_t slot, struct device_times times, str
     add_slowest(steps, &step);
     steps->count++;
     steps->cut += step.cut;
-    steps->times.busy += step.times.busy;
-    steps->times.collective += step.times.collective;
-    steps->times.exposed += step.times.exposed;
+    add_saturated(&steps->times.busy, step.times.busy);
+    add_saturated(&steps->times.collective, step.times.collective);
+    add_saturated(&steps->times.exposed, step.times.exposed);
     return 0;
 }
 

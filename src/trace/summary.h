@@ -148,6 +148,7 @@ struct summary_receipt {
     uint64_t events_outside;    /* of the window */
     uint64_t events_aggregated; /* num_occurrences events, which have no position */
     uint64_t python_tracer_events;
+    bool sums_capped; /* a total stands at UINT64_MAX: durations that no clock measured */
     bool has_task_environment;
     bool has_host_name;   /* JAX writes it last, so a file without it may have lost planes */
     bool collector_empty; /* device planes are there and none has an op */

@@ -12,6 +12,8 @@ struct place {
     const uint8_t *pos; /* of the event's field in the line */
 };
 
+_Static_assert(sizeof(struct place) <= XMERGE_SORTED_EVENT_BYTES, "what is said of the memory");
+
 struct xmerge_source {
     struct xline line;
     struct xevent event; /* the next one */

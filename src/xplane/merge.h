@@ -2,16 +2,18 @@
 /* merge - the events of many lines, of one plane or several, in order of their start.
  *
  * A heap over line cursors: memory by the number of lines, not of events. Only a line that is not
- * in order of time costs memory by its events (24 bytes each), since it has to be sorted; `sorted`
- * counts those lines so that it can be said. Ties: the longer event first, then the line given
- * first, then file order. Aggregated events have no start and are left out. A damaged line gives
- * its events up to the damage. */
+ * in order of time costs memory by its events (XMERGE_SORTED_EVENT_BYTES each), since it has to be
+ * sorted; `sorted` counts those lines so that it can be said. Ties: the longer event first, then
+ * the line given first, then file order. Aggregated events have no start and are left out. A
+ * damaged line gives its events up to the damage. */
 #ifndef DEW_XPLANE_MERGE_H
 #define DEW_XPLANE_MERGE_H
 
 #include "xplane/line.h"
 
 struct xmerge_source;
+
+#define XMERGE_SORTED_EVENT_BYTES 24
 
 /* XMERGE_SURVEY reads each line once beforehand and sorts those out of order. XMERGE_TRUST begins
  * at once, for lines opened by xline_open_head(): one that goes back in time, is damaged or turns

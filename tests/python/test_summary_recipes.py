@@ -168,6 +168,16 @@ def test_tpu_ops_nest_and_modules_link(answer):
     assert found["steps"]["slowest"][0]["busy_ps"] == 30 * MS
 
 
+def test_a_tpu_knows_28_bits_of_the_hosts_run_id(answer):
+    """The pair of ids is the one of XLA's own test of it (preprocess_xplane_test.cc)."""
+    recipe = TPU.replace("2ms 1ms run_id=1", "2ms 1ms run_id=582974244")
+    found = answer(recipe.replace("10ms 20ms run_id=1", "10ms 20ms run_id=46103332"))
+    assert found["receipt"]["executions_linked"] == 2
+    assert region(found, "a")["launched_ops"] == 3
+    assert region(found, "b")["launched_ops"] == 1
+    assert found["receipt"]["launches_unmatched"] == 0
+
+
 CPU = """
 host h
 window 0 {window}
@@ -312,7 +322,42 @@ def test_lines_out_of_order_are_sorted_and_said(answer):
     assert found["devices"][0]["busy_ps"] == 25 * MS
     assert region(found, "b")["calls"] == 2
     assert found["receipt"]["lines_sorted"] == 2
-    assert any("not in time order" in w for w in found["warnings"])
+    assert found["receipt"]["events_sorted"] == 6
+    assert any("not in time order" in w and "MiB of memory" in w for w in found["warnings"])
+
+
+def test_sums_stop_at_their_limit_and_say_so(answer):
+    """Durations near 2^63 ps: three of them are beyond what 64 bits hold."""
+    huge = "9000000000000000000ps"
+    calls = [f"    event a 0ms {huge}"] * 3 + [f"    event train 0ms {huge} step_num=1"] * 3
+    calls += [f"    event backend_compile 0ms {huge}"] * 3
+    ops = [f"    event dot.1 0ms {huge} hlo_op=dot.1 hlo_module=f device_ordinal={d} run_id=1"
+           for d in range(3) for _ in range(3)]  # fmt: skip
+    found = answer(CPU.format(window="100ms", host="\n".join(calls), ops="\n".join(ops)))
+    limit = (1 << 63) - 1
+    assert region(found, "a")["calls"] == 3 and region(found, "a")["total_ps"] == limit
+    assert found["steps"]["total_ps"] == limit
+    assert [d["op_time_ps"] for d in found["devices"]] == [limit] * 3
+    assert [(o["calls"], o["total_ps"]) for o in found["ops"]] == [(9, limit)]
+    assert {h["total_ps"] for h in found["host"]} == {limit}
+    assert found["receipt"]["ops_unmatched_ps"] == limit
+    assert found["receipt"]["sums_capped"] is True
+    assert any("stand at their limit" in w for w in found["warnings"])
+
+
+def test_names_of_any_length_match_a_pattern(answer):
+    name = "x" * 70_000 + "/tail"
+    recipe = f"""
+host h
+window 0 10ms
+plane /host:CPU
+  line python id=1
+    event "{name}" 1ms 2ms
+    event other 4ms 1ms
+"""
+    for pattern in ("*/tail", "x*", name):
+        found = answer(recipe, "--region", pattern)
+        assert [(r["name"], r["calls"]) for r in found["regions"]] == [(name, 1)]
 
 
 def test_collector_that_gave_nothing(answer):

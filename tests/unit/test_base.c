@@ -14,8 +14,10 @@
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/flush.h"
+#include "base/glob.h"
 #include "base/intern.h"
 #include "base/map.h"
+#include "base/utf8.h"
 #include "nth.h"
 #include "test.h"
 
@@ -420,6 +422,101 @@ static void files_are_mapped(void **state)
     assert_int_equal(map_open(&map, at("map fifo"), &e), ERR_USAGE);
 }
 
+static bool globs(const char *pattern, const char *text)
+{
+    return glob_matches(view_text(pattern), view_text(text));
+}
+
+static void patterns_match_as_in_a_shell(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pattern, *text;
+        bool matches;
+    } cases[] = {
+        {"", "", true},
+        {"", "a", false},
+        {"a", "", false},
+        {"*", "", true},
+        {"*", "a/.b", true},
+        {"**a", "ba", true},
+        {"in*", "input", true},
+        {"in*", "pin", false},
+        {"*.wait", "input.wait", true},
+        {"a*b*c", "abbbc", true},
+        {"a*b*c", "acb", false},
+        {"*ab", "aab", true},
+        {"?", "\xc3\xa9", true},
+        {"??", "\xc3\xa9", false},
+        {"?", "\xc3", true},
+        {"[a-c]x", "bx", true},
+        {"[a-c]x", "dx", false},
+        {"[!a-c]", "d", true},
+        {"[^a]", "a", false},
+        {"[]x]", "]", true},
+        {"[a-]", "-", true},
+        {"[\xc3\xa0-\xc3\xb0]", "\xc3\xa9", true},
+        {"[ab", "[ab", true},
+        {"\\*", "*", true},
+        {"\\*", "a", false},
+        {"a\\", "a\\", true},
+        {"[\\]]", "]", true},
+        {"[a-\\]]", "]", false},
+        {"[[-\\]]", "]", true},
+        {"\xff*", "\xff", true},
+        {"\xff", "\xfe", false},
+        {"\xc3\xa9", "\xc3\xa9", true},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        if (globs(cases[i].pattern, cases[i].text) != cases[i].matches)
+            fail_msg("'%s' and '%s'", cases[i].pattern, cases[i].text);
+    }
+}
+
+/* fnmatch() would not come back from this one. */
+static void patterns_take_bounded_time_on_any_length(void **state)
+{
+    (void)state;
+    enum { N = 70000 };
+    char *text = malloc(N + 1);
+    assert_non_null(text);
+    memset(text, 'a', N);
+    text[N] = '\0';
+    assert_true(globs("*a*a*a*a*a*a*a*a*a", text));
+    assert_false(globs("*a*a*a*a*a*a*a*a*b", text));
+    text[N / 2] = '\0'; /* any byte may stand in a name */
+    assert_true(glob_matches(view_text("a*a"), view_of(text, N)));
+    free(text);
+}
+
+static void text_is_taken_character_by_character(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t size, ret_size;
+        uint32_t code;
+    } cases[] = {
+        {"a", 1, 1, 'a'},
+        {"", 1, 1, 0},
+        {"\xc3\xa9", 2, 2, 0xe9},
+        {"\xe2\x82\xac", 3, 3, 0x20ac},
+        {"\xf0\x9f\x98\x80", 4, 4, 0x1f600},
+        {"\xc3", 1, 1, UTF8_NOT + 0xc3},
+        {"\xc3\x41", 2, 1, UTF8_NOT + 0xc3},
+        {"\xc0\x80", 2, 1, UTF8_NOT + 0xc0},
+        {"\xed\xa0\x80", 3, 1, UTF8_NOT + 0xed},
+        {"\xf4\x90\x80\x80", 4, 1, UTF8_NOT + 0xf4},
+        {"\x80", 1, 1, UTF8_NOT + 0x80},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        size_t size;
+        assert_int_equal(utf8_first((const uint8_t *)cases[i].bytes, cases[i].size, &size),
+                         cases[i].code);
+        assert_int_equal(size, cases[i].ret_size);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -439,6 +536,9 @@ int main(void)
         cmocka_unit_test(folders_are_made_and_removed),
         cmocka_unit_test(paths_are_joined),
         cmocka_unit_test(files_are_mapped),
+        cmocka_unit_test(patterns_match_as_in_a_shell),
+        cmocka_unit_test(patterns_take_bounded_time_on_any_length),
+        cmocka_unit_test(text_is_taken_character_by_character),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -58,7 +58,7 @@ static void measure(const struct summary_device *device, const struct parts *par
         size_t part = idle->region == SUMMARY_NO_REGION ? PART_NONE : PART_OTHER;
         for (size_t j = 0; j < parts->n_own; j++)
             part = parts->regions[j] == idle->region ? j + 1 : part;
-        ret_ps[part] += idle->idle_ps;
+        add_saturated(&ret_ps[part], idle->idle_ps);
     }
 }
 
@@ -187,7 +187,7 @@ void html_slot_idle(const struct html_page *page)
         uint64_t ps[PARTS];
         measure(&summary->devices[i], &parts, ps);
         for (size_t j = 0; j < PARTS; j++)
-            sums[j] += ps[j];
+            add_saturated(&sums[j], ps[j]);
     }
     for (size_t i = 0; i < PARTS; i++)
         key[i] = sums[i] || i == PART_BUSY ? ++n_keys : 0;

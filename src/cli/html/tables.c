@@ -177,8 +177,8 @@ static void kinds_words(FILE *out, const struct summary *summary)
 {
     uint64_t kinds[OP_KINDS] = {0}, all = 0, collective = 0, exposed = 0;
     for (size_t i = 0; i < summary->n_ops; i++) {
-        kinds[summary->ops[i].kind] += summary->ops[i].total_ps;
-        all += summary->ops[i].total_ps;
+        add_saturated(&kinds[summary->ops[i].kind], summary->ops[i].total_ps);
+        add_saturated(&all, summary->ops[i].total_ps);
     }
     const char *between = "<p>Op time by kind: ";
     for (int kind = 0; kind < OP_KINDS; kind++) {
@@ -190,8 +190,8 @@ static void kinds_words(FILE *out, const struct summary *summary)
     }
     (void)fputs(*between == ',' ? "." : "<p>", out);
     for (size_t i = 0; i < summary->n_devices; i++) {
-        collective += summary->devices[i].collective_ps;
-        exposed += summary->devices[i].collective_exposed_ps;
+        add_saturated(&collective, summary->devices[i].collective_ps);
+        add_saturated(&exposed, summary->devices[i].collective_exposed_ps);
     }
     if (collective) {
         (void)fputs(" Collectives took ", out);
@@ -222,7 +222,7 @@ void html_slot_ops(const struct html_page *page)
     }
     uint64_t busy = 0;
     for (size_t i = 0; i < summary->n_devices; i++)
-        busy += summary->devices[i].busy_ps;
+        add_saturated(&busy, summary->devices[i].busy_ps);
     kinds_words(out, summary);
     html_table_begin(out, "ops-table", "Device ops, by their time on all devices", COLUMNS(columns),
                      page->top);
