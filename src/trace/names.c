@@ -28,6 +28,31 @@ static const char *const runtime_names[] = {
     "np.asarray(jax.Array)",
 };
 
+/* What a TPU's runtime writes, by the list in xla/tsl/profiler/utils/xplane_schema.cc. */
+static const char *const tpu_names[] = {
+    "CustomWait",
+    "Delinearize",
+    "DoEnqueueContinuationProgram",
+    "DoEnqueueProgram",
+    "EnqueueRequestLocked",
+    "HostCallbackRequest",
+    "Linearize",
+    "OnDeviceRecvRequest",
+    "OnDeviceRecvRequestMulti",
+    "OnDeviceSendRecvLocalRequest",
+    "OnDeviceSendRequest",
+    "OnDeviceSendRequestMulti",
+    "PjrtAsyncWait",
+    "ReadHbm",
+    "RunProgramRequest",
+    "TpuExecuteOp",
+    "TransferBufferFromDevice-FastPath",
+    "TransferD2HRequest",
+    "TransferH2DRequest",
+    "TransferPreprocessedH2DRequest",
+    "WriteHbm",
+};
+
 static const char *const runtime_starts[] = {
     "BatchedCopyToDevice",
     "CopyToDevice",
@@ -52,6 +77,7 @@ static const char *const runtime_starts[] = {
     "jaxpr_",
     "lower_jaxpr",
     "pjit_",
+    "tpu::System::",
     "trace_to_jaxpr",
 };
 
@@ -66,6 +92,15 @@ static const char *const worker_starts[] = {
 };
 
 #define N_OF(table) (sizeof(table) / sizeof((table)[0]))
+
+static bool is_one_of(struct view name, const char *const *table, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (view_is(name, table[i]))
+            return true;
+    }
+    return false;
+}
 
 static bool starts_with_one_of(struct view name, const char *const *table, size_t n)
 {
@@ -118,13 +153,13 @@ enum name_class name_class_of(struct view name)
         return NAME_COMPILE;
     if (view_ends(name, ":XLA GPU module") || view_contains(name, "ExecuteThunks"))
         return NAME_INSIDE;
-    if (is_member_name(name) || starts_with_one_of(name, runtime_starts, N_OF(runtime_starts)))
-        return NAME_RUNTIME;
-    for (size_t i = 0; i < N_OF(runtime_names); i++) {
-        if (view_is(name, runtime_names[i]))
-            return NAME_RUNTIME;
-    }
-    return NAME_PLAIN;
+    if (view_is(name, "CompleteCallbacks"))
+        return NAME_COMPLETED;
+    bool runtime = is_member_name(name) ||
+                   starts_with_one_of(name, runtime_starts, N_OF(runtime_starts)) ||
+                   is_one_of(name, runtime_names, N_OF(runtime_names)) ||
+                   is_one_of(name, tpu_names, N_OF(tpu_names));
+    return runtime ? NAME_RUNTIME : NAME_PLAIN;
 }
 
 struct view name_function(struct view name)

@@ -16,10 +16,11 @@ enum name_class {
     NAME_RECORD,  /* work handed to a thread pool: producer */
     NAME_START,   /* a pool thread takes it up: consumer */
     NAME_STOP,
-    NAME_LAUNCH,  /* the call that launches an execution */
-    NAME_CALL,    /* PjitFunction(f): which function is called */
-    NAME_COMPILE, /* what happens inside it is the compiler's */
-    NAME_INSIDE,  /* what happens inside it is the runtime's */
+    NAME_LAUNCH,    /* the call that launches an execution */
+    NAME_CALL,      /* PjitFunction(f): which function is called */
+    NAME_COMPILE,   /* what happens inside it is the compiler's */
+    NAME_INSIDE,    /* what happens inside it is the runtime's */
+    NAME_COMPLETED, /* a TPU's execution is over; it has the run_id that its launch has */
 };
 
 enum name_class name_class_of(struct view name);

@@ -50,10 +50,9 @@ static void about_file(struct words *words)
     if (receipt->lines_sorted)
         warn(words,
              "%" PRIu64 " line%s not in time order; sorted for this reading (%" PRIu64
-             " events, %.1f MiB of memory)",
+             " events, %d bytes of memory each)",
              receipt->lines_sorted, receipt->lines_sorted == 1 ? " was" : "s were",
-             receipt->events_sorted,
-             (double)receipt->events_sorted * XMERGE_SORTED_EVENT_BYTES / (1 << 20));
+             receipt->events_sorted, XMERGE_SORTED_EVENT_BYTES);
     if (receipt->sums_capped)
         warn(words,
              "durations add up to more than 2^64 ps (213 days), which no capture lasts: such "

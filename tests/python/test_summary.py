@@ -232,6 +232,18 @@ def test_gpu_captures_have_their_known_totals(program, shared_captures, name, ev
     assert any("Python tracer" in words for words in answer["warnings"])
 
 
+def test_parts_are_the_window_in_every_shared_capture(program, shared_captures):
+    found = sorted(shared_captures.glob("*.xplane.pb"))
+    assert found
+    for path in found:
+        answer = summary(program, path)
+        assert answer["devices"]
+        for device in answer["devices"]:
+            parts = sum(part["idle_ps"] for part in device["idle_by_region"])
+            assert device["busy_ps"] + parts == answer["window_ps"], (path, device["name"])
+            assert sum(device["idle_by_cause"].values()) == parts == device["idle_ps"]
+
+
 def test_step_range_is_only_those_steps(program, make_capture):
     path = make_capture("regions")
     capture = reference.read(path)

@@ -12,6 +12,7 @@ import pytest
 
 TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
 MS = 1_000_000_000
+US = 1_000_000
 NO_REGION = "(no region)"
 
 
@@ -45,6 +46,77 @@ def region(answer: dict, name: str) -> dict:
 
 def idle(answer: dict, device: int = 0) -> dict:
     return {p["region"]: p["idle_ps"] for p in answer["devices"][device]["idle_by_region"]}
+
+
+def recipe(name: str) -> str:
+    return (TOOLS.parent / "tests" / "recipes" / f"{name}.txt").read_text()
+
+
+def test_recipe_of_steps_on_a_cpu(answer):
+    found = answer(recipe("cpu_steps"))
+    zero, one = found["devices"]
+    assert (zero["ops"], zero["op_time_ps"], zero["busy_ps"]) == (12, 16 * MS, 14 * MS)
+    assert (zero["collective_ps"], zero["collective_exposed_ps"]) == (4 * MS, 2 * MS)
+    assert (one["ops"], one["busy_ps"], one["collective_ps"]) == (4, 8 * MS, 0)
+    assert idle(found) == {
+        "input.wait": 12 * MS,
+        "compute": 4 * MS,
+        "early": 1 * MS,  # 10-12, less input.wait from 11 on
+        "late": 1 * MS,
+        NO_REGION: 8 * MS,
+    }
+    compute = region(found, "compute")
+    assert (compute["launches"], compute["launched_ops"], compute["launched_ps"]) == (
+        4,
+        12,
+        16 * MS,
+    )
+    assert region(found, "input.wait")["launched_ops"] == 0
+    steps = found["steps"]
+    assert (steps["count"], steps["cut"], steps["repeated"]) == (4, 0, 0)
+    for step in steps["slowest"]:
+        assert (step["duration_ps"], step["busy_ps"]) == (8 * MS, (3.5 * MS + 2 * MS) // 2)
+        assert (step["collective_ps"], step["collective_exposed_ps"]) == (MS // 2, MS // 4)
+    receipt = found["receipt"]
+    assert (receipt["executions_linked"], receipt["executions_unmatched"]) == (4, 4)
+    assert (receipt["ops_unmatched"], receipt["ops_unmatched_ps"]) == (4, 8 * MS)
+    assert (receipt["compilations"], receipt["compilation_ps"]) == (1, MS // 2)
+    assert (receipt["lines_sorted"], receipt["events_sorted"]) == (1, 2)
+    assert found["capture"]["process"] == 4242 and found["capture"]["jax_version"] == "0.12.0"
+
+
+def test_recipe_of_streams_on_a_gpu(answer):
+    found = answer(recipe("gpu_streams"))
+    gpu = found["devices"][0]
+    assert (found["window_ps"], gpu["busy_ps"]) == (1100 * US, 550 * US)
+    launched = {r["name"]: (r["launched_ops"], r["launched_ps"]) for r in found["regions"]}
+    # backward is innermost at every second launch: 5 kernels; forward has 5 and the copy
+    assert launched == {"forward": (6, 5 * 50 * US + 80_500_000), "backward": (5, 5 * 50 * US)}
+    assert found["receipt"]["ops_unmatched"] == 0 and found["receipt"]["lines_sorted"] == 1
+
+
+def test_recipe_of_two_steps_on_a_tpu(answer):
+    found = answer(recipe("tpu_two_steps"))
+    (tpu,) = found["devices"]
+    assert (found["window_ps"], tpu["busy_ps"]) == (2000 * US, 1400 * US)
+    assert (tpu["async_ops"], tpu["async_ps"]) == (2, 300 * US)
+    compute = region(found, "step.compute")
+    assert (compute["launched_ops"], compute["launched_ps"]) == (6, 1400 * US)
+    assert found["steps"]["count"] == 2
+    assert [s["busy_ps"] for s in found["steps"]["slowest"]] == [700 * US] * 2
+    assert [s["collective_exposed_ps"] for s in found["steps"]["slowest"]] == [100 * US] * 2
+    assert (found["receipt"]["launches"], found["receipt"]["launches_unmatched"]) == (2, 0)
+    assert [r["name"] for r in found["regions"]] == ["step.compute"]
+
+
+def test_a_cut_step_counts_the_ops_inside_the_window(answer):
+    host = ["    event train 6ms 10ms step_num=1", launch(7, 1)]
+    ops = [start(8, 1), op(8, 4, run=1), stop(13)]
+    found = answer(CPU.format(window="10ms", host="\n".join(host), ops="\n".join(ops)))
+    (step,) = found["steps"]["slowest"]
+    assert step["cut"] and (step["duration_ps"], step["busy_ps"]) == (10 * MS, 2 * MS)
+    assert found["devices"][0]["busy_ps"] == 2 * MS
+    assert found["devices"][0]["op_time_ps"] == 4 * MS
 
 
 GPU = """
@@ -323,7 +395,9 @@ def test_lines_out_of_order_are_sorted_and_said(answer):
     assert region(found, "b")["calls"] == 2
     assert found["receipt"]["lines_sorted"] == 2
     assert found["receipt"]["events_sorted"] == 6
-    assert any("not in time order" in w and "MiB of memory" in w for w in found["warnings"])
+    assert any(
+        "not in time order" in w and "24 bytes of memory each" in w for w in found["warnings"]
+    )
 
 
 def test_sums_stop_at_their_limit_and_say_so(answer):

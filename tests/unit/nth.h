@@ -11,4 +11,8 @@ void nth_fail(unsigned n);
 /* Whether the failure armed by nth_fail() has happened. Disarms. */
 int nth_failed(void);
 
+/* How many allocations of the program's own code are not freed: to be compared, for what a library
+ * allocates and the program frees counts below 0. */
+long nth_live(void);
+
 #endif
