@@ -145,6 +145,14 @@ static int check_many(const struct summary_inputs *inputs, const char *argument,
                        "--html makes a page of one file, and '%s' stands for %s; name one, "
                        "such as '%s'",
                        argument, inputs->parts ? "a part" : "several", inputs->all[0].path);
+    bool to_file = asked.partial && strcmp(asked.partial, "-") != 0;
+    for (size_t i = 0; to_file && i < inputs->count; i++) {
+        /* a part may be joined into its own place */
+        const char *source = inputs->all[i].part ? "" : inputs->all[i].path;
+        int r = output_check_target(asked.partial, "the part", source, e);
+        if (r < 0)
+            return r;
+    }
     if (inputs->parts && asked.csv)
         return err_set(e, ERR_USAGE,
                        "--csv takes captures, and parts hold no single process's "

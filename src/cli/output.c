@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/banned.h"
@@ -160,4 +161,22 @@ int output_json(FILE *file, json_t *json, struct err *e)
     (void)fputc('\n', file);
     /* What goes wrong with the file itself is reported when it is flushed (main.c). */
     return result == 0 || ferror(file) ? 0 : err_nomem(e);
+}
+
+int output_check_target(const char *path, const char *what, const char *source, struct err *e)
+{
+    struct stat target, from;
+    if (stat(path, &target) < 0)
+        return 0;
+    if (S_ISDIR(target.st_mode))
+        return err_set(e, ERR_USAGE, "cannot write %s to '%s': it is a folder; name a file in it",
+                       what, path);
+    if (!S_ISREG(target.st_mode))
+        return err_set(e, ERR_USAGE,
+                       "cannot write %s to '%s': it is no regular file; '-' is standard output",
+                       what, path);
+    if (stat(source, &from) == 0 && from.st_dev == target.st_dev && from.st_ino == target.st_ino)
+        return err_set(e, ERR_USAGE, "%s would replace the capture '%s'; name another file", what,
+                       path);
+    return 0;
 }

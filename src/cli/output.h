@@ -55,6 +55,11 @@ json_t *json_text(struct view text);
  * error. */
 must_check int output_json(FILE *file, json_t *json, struct err *e);
 
+/* Whether `what` ("the page") may be written to `path` (ERR_USAGE). Replacing goes by rename, which
+ * would put a file in the place of a device, or of `source`, what it is made from. */
+must_check int output_check_target(const char *path, const char *what, const char *source,
+                                   struct err *e);
+
 struct table_column {
     const char *title;
     bool right; /* numbers */

@@ -28,9 +28,15 @@ static int refuse(struct wire *wire, const char *problem)
     return wire_refuse(wire, wire->pos, problem);
 }
 
-/* Takes one field into its slot. */
+/* The longest is far below the size of what holds them, and all are printed as C strings. */
+static bool name_can_be(struct view name)
+{
+    return name.size <= PART_NAME_BYTES_MAX && (!name.size || !memchr(name.data, '\0', name.size));
+}
+
+/* Takes one field into its slot; `bytes` says which are bytes, `names` which of them are names. */
 static int take(struct wire *wire, const struct wire_field *field, struct fields *fields,
-                uint32_t n_fields, uint32_t bytes)
+                uint32_t n_fields, uint32_t bytes, uint32_t names)
 {
     if (field->number >= n_fields)
         return refuse(wire, "a field that this version does not know");
@@ -38,8 +44,8 @@ static int take(struct wire *wire, const struct wire_field *field, struct fields
         return refuse(wire, "a field that is there twice");
     if (field->cut || field->type != (bytes >> field->number & 1 ? WIRE_BYTES : WIRE_VARINT))
         return refuse(wire, "a field of the wrong type");
-    if (field->bytes.size > PART_NAME_BYTES_MAX)
-        return refuse(wire, "a name that is too long");
+    if (names >> field->number & 1 && !name_can_be(field->bytes))
+        return refuse(wire, "a name that cannot be");
     fields->seen |= 1U << field->number;
     fields->number[field->number] = field->value;
     fields->bytes[field->number] = field->bytes;
@@ -62,7 +68,7 @@ static int read_run(struct wire *wire, struct many_process *process)
     struct wire_field field;
     int r;
     while ((r = wire_next(wire, &field)) > 0) {
-        r = take(wire, &field, &f, RUN_FIELDS, 1U << RUN_NAME);
+        r = take(wire, &field, &f, RUN_FIELDS, 1U << RUN_NAME, 1U << RUN_NAME);
         if (r < 0)
             return r;
     }
@@ -132,6 +138,7 @@ static bool process_can_be(const struct many_process *process)
 
 static int read_process(struct wire *wire, struct reader *reader)
 {
+    const uint32_t names = 1U << PROCESS_HOST | 1U << PROCESS_FILE | 1U << PROCESS_VERSION;
     struct many_process *process;
     struct fields f = {0};
     struct wire_field field;
@@ -144,8 +151,7 @@ static int read_process(struct wire *wire, struct reader *reader)
             r = read_run(&run, process);
             wire->damage = run.damage;
         } else {
-            r = take(wire, &field, &f, PROCESS_RUN,
-                     1U << PROCESS_HOST | 1U << PROCESS_FILE | 1U << PROCESS_VERSION);
+            r = take(wire, &field, &f, PROCESS_RUN, names, names);
         }
         if (r < 0)
             return r;
@@ -181,7 +187,7 @@ static int read_region(struct wire *wire, struct reader *reader)
         return r;
     while ((r = wire_next(wire, &field)) > 0) {
         r = take(wire, &field, &f, REGION_FIELDS,
-                 1U << REGION_NAME | 1U << REGION_CALLS | 1U << REGION_MEANS);
+                 1U << REGION_NAME | 1U << REGION_CALLS | 1U << REGION_MEANS, 1U << REGION_NAME);
         if (r < 0)
             return r;
     }
@@ -219,7 +225,7 @@ static int read_op(struct wire *wire, struct view module, struct reader *reader)
     struct wire_field field;
     int r;
     while ((r = wire_next(wire, &field)) > 0) {
-        r = take(wire, &field, &f, OP_FIELDS, 1U << OP_NAME);
+        r = take(wire, &field, &f, OP_FIELDS, 1U << OP_NAME, 1U << OP_NAME);
         if (r < 0)
             return r;
     }
@@ -256,9 +262,9 @@ static int read_module(struct wire *wire, struct reader *reader)
     bool named = false;
     int r;
     while ((r = wire_next(wire, &field)) > 0) {
-        if (field.type != WIRE_BYTES || field.cut || field.bytes.size > PART_NAME_BYTES_MAX)
+        if (field.type != WIRE_BYTES || field.cut)
             return refuse(wire, "a field of the wrong type");
-        if (field.number == MODULE_NAME && !named) {
+        if (field.number == MODULE_NAME && !named && name_can_be(field.bytes)) {
             name = field.bytes;
             named = true;
         } else if (field.number == MODULE_OP && named) {
@@ -376,7 +382,8 @@ static int read_steps(struct wire *wire, struct reader *reader)
     struct wire_field field;
     int r;
     while ((r = wire_next(wire, &field)) > 0) {
-        r = take(wire, &field, &f, STEPS_FIELDS, 1U << STEPS_NAME | 1U << STEPS_PACKED);
+        r = take(wire, &field, &f, STEPS_FIELDS, 1U << STEPS_NAME | 1U << STEPS_PACKED,
+                 1U << STEPS_NAME);
         if (r < 0)
             return r;
     }
@@ -485,5 +492,9 @@ int part_read(struct view bytes, struct many_rows *ret, struct err *e)
         return err_at(e, ERR_DAMAGED, PART_HEADER_BYTES,
                       "the part was changed after it was written (its checksum does not fit): make "
                       "it again from the capture");
-    return part_read_body(bytes, body, ret, e);
+    int r = part_read_body(bytes, body, ret, e);
+    return r == ERR_DAMAGED || r == ERR_TRUNCATED
+               ? err_context(e, "no part as this dew-profile writes them, so make it again from "
+                                "the capture")
+               : r;
 }

@@ -3,9 +3,9 @@
 #include "cli/html/page.h"
 
 #include <errno.h>
-#include <sys/stat.h>
 
 #include "base/file.h"
+#include "cli/output.h"
 #include "cli/summary_write.h"
 
 #include "base/banned.h"
@@ -20,29 +20,9 @@ void summary_print_html(FILE *file, const struct summary *summary, size_t top)
     }
 }
 
-/* Replacing goes by rename, which would put a file in the place of a device or of the capture. */
-static int check_target(const char *path, const struct summary *summary, struct err *e)
-{
-    struct stat target, capture;
-    if (stat(path, &target) < 0)
-        return 0;
-    if (S_ISDIR(target.st_mode))
-        return err_set(e, ERR_USAGE,
-                       "cannot write the page to '%s': it is a folder; name a file in it", path);
-    if (!S_ISREG(target.st_mode))
-        return err_set(
-            e, ERR_USAGE,
-            "cannot write the page to '%s': it is no regular file; '-' is standard output", path);
-    if (stat(summary->file, &capture) == 0 && capture.st_dev == target.st_dev &&
-        capture.st_ino == target.st_ino)
-        return err_set(e, ERR_USAGE, "the page would replace the capture '%s'; name another file",
-                       path);
-    return 0;
-}
-
 int summary_write_html(const char *path, const struct summary *summary, size_t top, struct err *e)
 {
-    int r = check_target(path, summary, e);
+    int r = output_check_target(path, "the page", summary->file, e);
     if (r < 0)
         return r;
     CLEANUP(cleanup_free) char *bytes = NULL;
