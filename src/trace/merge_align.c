@@ -3,23 +3,34 @@
 #include "trace/merge_align.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/banned.h"
 
 #define PS_PER_NS 1000
 /* Scatter is measured by the median distance from the median; this many of them are 3 sigma. */
 #define SCATTER_FACTOR 4
+/* One in so many pairs may contradict the others. */
+#define OUTLIERS 20
 
 struct pair {
     int64_t end_ps; /* difference to the reference */
     int64_t together_ps;
-    bool has_together;
+    /* What the difference of the clocks lies between: no process leaves a collective before the
+     * other one has joined it. */
+    int64_t low_ps, high_ps;
+    bool has_together, has_bounds;
 };
 
 struct pairs {
     struct pair *all;
     int64_t *scratch;
     uint32_t n, together;
+};
+
+struct bounds {
+    bool known;
+    int64_t low_ps, high_ps;
 };
 
 static void pairs_release(struct pairs *pairs)
@@ -62,6 +73,19 @@ static bool difference(int64_t a, int64_t b, int64_t apart_ps, int64_t *ret)
            *ret > INT64_MIN / 4 && *ret < INT64_MAX / 4;
 }
 
+static void pair_collectives(const struct merge_step *left, const struct merge_step *right,
+                             int64_t apart_ps, struct pair *pair)
+{
+    if (left->together_ps == MERGE_NEVER || right->together_ps == MERGE_NEVER)
+        return;
+    pair->has_together =
+        difference(right->together_ps, left->together_ps, apart_ps, &pair->together_ps);
+    if (left->joined_ps != MERGE_NEVER && right->joined_ps != MERGE_NEVER)
+        pair->has_bounds =
+            difference(right->joined_ps, left->together_ps, apart_ps, &pair->low_ps) &&
+            difference(right->together_ps, left->joined_ps, apart_ps, &pair->high_ps);
+}
+
 static int pair_steps(const struct merge_facts *reference, const struct merge_facts *facts,
                       int64_t apart_ps, struct pairs *pairs, struct err *e)
 {
@@ -81,9 +105,7 @@ static int pair_steps(const struct merge_facts *reference, const struct merge_fa
         struct pair pair = {0};
         if (!is_repeated(reference, i) && !is_repeated(facts, k) &&
             difference(right->end_ps, left->end_ps, apart_ps, &pair.end_ps)) {
-            pair.has_together =
-                left->together_ps != MERGE_NEVER && right->together_ps != MERGE_NEVER &&
-                difference(right->together_ps, left->together_ps, apart_ps, &pair.together_ps);
+            pair_collectives(left, right, apart_ps, &pair);
             pairs->together += pair.has_together;
             pairs->all[pairs->n++] = pair;
         }
@@ -126,16 +148,54 @@ static int64_t magnitude(int64_t value)
     return value < 0 ? -value : value;
 }
 
-static enum align_why judge(struct pairs *pairs, int64_t period_ps, struct align_place *place,
-                            int64_t *ret_ps)
+/* The narrowest that nearly all steps allow; not known where they contradict each other, as where
+ * a clock drifts or the last collectives of a step are not the same one. */
+static struct bounds bounds_of(struct pairs *pairs)
+{
+    struct bounds bounds = {0};
+    int64_t *values = pairs->scratch;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < pairs->n; i++)
+        if (pairs->all[i].has_bounds)
+            values[n++] = pairs->all[i].low_ps;
+    if (n < ALIGN_STEPS_MIN)
+        return bounds;
+    qsort(values, n, sizeof(*values), by_value);
+    bounds.low_ps = values[n - 1 - n / OUTLIERS];
+    n = 0;
+    for (uint32_t i = 0; i < pairs->n; i++)
+        if (pairs->all[i].has_bounds)
+            values[n++] = pairs->all[i].high_ps;
+    qsort(values, n, sizeof(*values), by_value);
+    bounds.high_ps = values[n / OUTLIERS];
+    bounds.known = bounds.low_ps <= bounds.high_ps;
+    return bounds;
+}
+
+/* One machine has one clock, so there a difference needs proof. */
+static bool is_one_clock(const struct merge_facts *a, const struct merge_facts *b,
+                         const struct bounds *bounds)
+{
+    return a->host[0] && strcmp(a->host, b->host) == 0 &&
+           !(bounds->known &&
+             (bounds->low_ps > ALIGN_NOISE_PS || bounds->high_ps < -ALIGN_NOISE_PS));
+}
+
+static enum align_why judge(struct pairs *pairs, const struct bounds *bounds, bool one_clock,
+                            int64_t period_ps, struct align_place *place, int64_t *ret_ps)
 {
     uint32_t n;
     int64_t ends = median_of(pairs, false, 0, false, &n);
-    place->by_collectives = pairs->together >= ALIGN_STEPS_MIN && pairs->together * 2 >= pairs->n;
     int64_t apart = median_of(pairs, place->by_collectives, 0, false, &place->shared);
     if (place->shared < ALIGN_STEPS_MIN)
-        return ALIGN_WHY_FEW;
+        return one_clock ? ALIGN_WHY_ONE_CLOCK : ALIGN_WHY_FEW;
     int64_t scatter = median_of(pairs, place->by_collectives, apart, true, &n);
+    if (bounds->known)
+        apart = apart < bounds->low_ps    ? bounds->low_ps
+                : apart > bounds->high_ps ? bounds->high_ps
+                                          : apart;
+    if (one_clock)
+        return ALIGN_WHY_ONE_CLOCK;
     if (magnitude(apart) <= ALIGN_NOISE_PS || magnitude(apart) / SCATTER_FACTOR <= scatter)
         return ALIGN_WHY_CLOSE;
     /* Collectives of neighbouring steps are told apart by the steps around them. */
@@ -159,7 +219,10 @@ static int place_one(const struct merge_facts *reference, const struct merge_fac
     int code = pair_steps(reference, facts, apart_ps, &pairs, e);
     if (code != 0)
         return code;
-    place->why = judge(&pairs, period_ps, place, &correction_ps);
+    place->by_collectives = pairs.together >= ALIGN_STEPS_MIN && pairs.together * 2 >= pairs.n;
+    struct bounds bounds = place->by_collectives ? bounds_of(&pairs) : (struct bounds){0};
+    bool one_clock = is_one_clock(reference, facts, &bounds);
+    place->why = judge(&pairs, &bounds, one_clock, period_ps, place, &correction_ps);
     if (!refine) {
         place->why = ALIGN_WHY_ASKED;
         correction_ps = 0;
@@ -172,6 +235,10 @@ static int place_one(const struct merge_facts *reference, const struct merge_fac
         int64_t from = -place->correction_ns * PS_PER_NS;
         place->residual_ns = median_of(&pairs, place->by_collectives, from, true, &n) / PS_PER_NS;
         place->worst_ns = pairs.scratch[n - 1] / PS_PER_NS; /* sorted by the line above */
+        if (bounds.known) {
+            int64_t low = magnitude(bounds.low_ps - from), high = magnitude(bounds.high_ps - from);
+            place->bound_ns = (low > high ? low : high) / PS_PER_NS;
+        }
     }
     place->start_ns += place->correction_ns;
     return 0;
@@ -190,7 +257,8 @@ int merge_align(const struct merge_facts *const *facts, size_t n, bool refine,
                                                                      : facts[0]->start_ns,
                                     .why = ALIGN_WHY_REFERENCE,
                                     .residual_ns = -1,
-                                    .worst_ns = -1};
+                                    .worst_ns = -1,
+                                    .bound_ns = -1};
         int code = i == 0 ? 0 : place_one(facts[0], facts[i], period_ps, refine, &place, e);
         if (code != 0)
             return code;
@@ -211,6 +279,7 @@ const char *align_why_words(enum align_why why)
         "",
         "the reference",
         "fewer than 3 shared steps to check the clock by",
+        "one host has one clock, and no collective proves it wrong",
         "the clocks agree within the scatter of the shared steps",
         "apart by half a step or more: a wrong clock or a late process, which steps cannot tell",
         "not refined, as asked",

@@ -4,9 +4,12 @@
  * First by each host's clock: profile_start_time says when a capture began. Then by the steps that
  * a process shares with the reference, the first one: the last collective of a step ends at the
  * same moment in all processes (a few tens of microseconds apart), so the median difference of
- * those ends is what the clocks are apart. Without collectives the ends of the steps stand in; then
- * a process that is always late by as much looks the same, and the difference is taken for the
- * clock's only where it is less than half a step. docs/merge.md tells the rules and their reasons.
+ * those ends is what the clocks are apart. And no process leaves a collective before the other one
+ * has joined it, which bounds the difference from both sides. Processes of one host have one clock,
+ * which is left alone unless those bounds prove it wrong. Without collectives the ends of the steps
+ * stand in; then a process that is always late by as much looks the same, and the difference is
+ * taken for the clock's only where it is less than half a step. docs/merge.md tells the rules and
+ * their reasons.
  */
 #ifndef DEW_TRACE_MERGE_ALIGN_H
 #define DEW_TRACE_MERGE_ALIGN_H
@@ -28,6 +31,7 @@ enum align_why { /* why by the clock alone */
                  ALIGN_WHY_NONE,
                  ALIGN_WHY_REFERENCE, /* it is the one that the others are compared with */
                  ALIGN_WHY_FEW,       /* too few shared steps */
+                 ALIGN_WHY_ONE_CLOCK, /* the same host, and no proof against its clock */
                  ALIGN_WHY_CLOSE,     /* the clocks agree within the scatter */
                  ALIGN_WHY_UNCLEAR, /* apart by half a step or more: the clock, or a late process */
                  ALIGN_WHY_ASKED,   /* refining was switched off */
@@ -42,6 +46,7 @@ struct align_place {
     uint32_t shared;     /* steps compared with the reference */
     int64_t residual_ns; /* median distance from the reference after correction; -1: unknown */
     int64_t worst_ns;    /* the greatest, or -1 */
+    int64_t bound_ns;    /* the order of collectives allows no greater error of the clock; or -1 */
 };
 
 /* One place a capture, in the order given; facts[0] is the reference. Captures without a window

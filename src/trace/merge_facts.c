@@ -4,19 +4,25 @@
 
 #include <stdlib.h>
 
-#include "trace/fingerprint.h"
 #include "trace/kinds.h"
+#include "trace/merge_programs.h"
+#include "trace/merge_steps.h"
 #include "xplane/shift.h"
 #include "xplane/space.h"
 
 #include "base/banned.h"
 
-#define NO_STAT INT64_MIN   /* ids are counted up from 0 or 1 */
-#define STEPS_AT_ONCE_MAX 8 /* that count for one collective */
-#define HASH_START UINT64_C(0xcbf29ce484222325)
+#define NO_STAT INT64_MIN /* ids are counted up from 0 or 1 */
 
 enum role { ROLE_OTHER, ROLE_HOST, ROLE_GPU, ROLE_TPU };
 enum reading { READ_STEPS, READ_COLLECTIVES };
+enum mark {
+    MARK_UNKNOWN,
+    MARK_NO_OP, /* the end of an op, marked by an event of its own */
+    MARK_OP,
+    MARK_WAITS, /* for a collective that was started before */
+    MARK_JOINS, /* a collective */
+};
 
 struct reader {
     struct merge_facts *facts;
@@ -24,7 +30,7 @@ struct reader {
     struct xplane plane;
     enum role role;
     int64_t step_id, op_id, module_id;
-    uint8_t *collective; /* by event metadata: 0 not known yet, 1 no, 2 yes */
+    uint8_t *marks; /* enum mark, by event metadata */
     /* The program of the event before, since events of one program follow each other. */
     struct xstat last_module;
     uint32_t last_program;
@@ -42,87 +48,6 @@ static enum role role_of(struct view name)
            : view_starts(name, "/device:TPU:") ? ROLE_TPU
            : view_starts(name, "/host:CPU")    ? ROLE_HOST
                                                : ROLE_OTHER;
-}
-
-/* "jit_f(123)" is a run or an entry of the module jit_f. */
-static struct view module_of(struct view name)
-{
-    if (!view_ends(name, ")"))
-        return name;
-    for (size_t i = name.size - 1; i > 0; i--)
-        if (name.data[i] == '(')
-            return view_of(name.data, i);
-    return name;
-}
-
-static int find_program(struct merge_facts *facts, struct view name, uint32_t *ret_id,
-                        struct err *e)
-{
-    if (facts->names.count == MERGE_PROGRAMS_MAX)
-        return err_set(e, ERR_LIMIT, "more than %d programs in one capture", MERGE_PROGRAMS_MAX);
-    uint32_t before = facts->names.count, id;
-    int code = intern_put(&facts->names, name, &id, e);
-    if (code != 0)
-        return code;
-    if (id == before) {
-        if (before % 64 == 0) {
-            struct merge_program *grown =
-                realloc(facts->programs, (size_t)(before + 64) * sizeof(*grown));
-            if (!grown)
-                return err_nomem(e);
-            facts->programs = grown;
-        }
-        facts->programs[id] = (struct merge_program){.name = id};
-    }
-    *ret_id = id;
-    return 0;
-}
-
-static int add_fingerprint(struct merge_program *program, uint64_t fingerprint, struct err *e)
-{
-    uint32_t at = 0;
-    while (at < program->n && program->fingerprints[at] < fingerprint)
-        at++;
-    if (at < program->n && program->fingerprints[at] == fingerprint)
-        return 0;
-    if (program->n == program->room) {
-        uint32_t room = program->room ? program->room * 2 : 2;
-        uint64_t *grown = realloc(program->fingerprints, room * sizeof(*grown));
-        if (!grown)
-            return err_nomem(e);
-        program->fingerprints = grown;
-        program->room = room;
-    }
-    for (uint32_t i = program->n++; i > at; i--)
-        program->fingerprints[i] = program->fingerprints[i - 1];
-    program->fingerprints[at] = fingerprint;
-    return 0;
-}
-
-static int read_hlo(struct reader *reader, struct err *e)
-{
-    const struct xplane *plane = &reader->plane;
-    int64_t proto_id;
-    if (!xplane_stat_id(plane, "Hlo Proto", &proto_id) &&
-        !xplane_stat_id(plane, "hlo_proto", &proto_id))
-        return 0;
-    int code = 0;
-    for (uint32_t i = 0; code == 0 && i < plane->event_metadata.count; i++) {
-        struct xevent_metadata metadata;
-        struct xstat stat;
-        uint32_t id;
-        uint64_t fingerprint;
-        xplane_event_metadata(plane, i, &metadata);
-        while (code == 0 && xstat_next(&metadata.stats, XEVENT_METADATA_STATS, &stat) > 0) {
-            if (stat.metadata_id != proto_id || stat.kind != XSTAT_KIND_BYTES ||
-                !fingerprint_hlo(stat.bytes, &fingerprint))
-                continue;
-            code = find_program(reader->facts, module_of(metadata.name), &id, e);
-            if (code == 0)
-                code = add_fingerprint(&reader->facts->programs[id], fingerprint, e);
-        }
-    }
-    return code;
 }
 
 static int keep_text(struct merge_facts *facts, struct view text, const char **ret, struct err *e)
@@ -163,69 +88,27 @@ static int read_plane_stats(struct reader *reader, struct err *e)
     return code;
 }
 
-static uint64_t hash_text(struct view text)
-{
-    uint64_t hash = HASH_START;
-    for (size_t i = 0; i < text.size; i++)
-        hash = (hash ^ text.data[i]) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
-static int add_step(struct merge_facts *facts, const struct xevent *event, struct view name,
-                    int64_t number, struct err *e)
-{
-    facts->steps_seen++;
-    if (facts->n_steps == MERGE_STEPS_MAX)
-        return 0;
-    if (facts->n_steps == facts->steps_room) {
-        uint32_t room = facts->steps_room ? facts->steps_room * 2 : 256;
-        struct merge_step *grown = realloc(facts->steps, room * sizeof(*grown));
-        if (!grown)
-            return err_nomem(e);
-        facts->steps = grown;
-        facts->steps_room = room;
-    }
-    facts->steps[facts->n_steps++] =
-        (struct merge_step){.key = hash_text(name),
-                            .number = number,
-                            .start_ps = event->start_ps,
-                            .end_ps = event->start_ps + event->duration_ps,
-                            .together_ps = MERGE_NEVER};
-    return 0;
-}
-
-static bool is_collective(struct reader *reader, const struct xevent *event)
+static enum mark mark_of(struct reader *reader, const struct xevent *event)
 {
     uint32_t index = xplane_event_index(&reader->plane, event->metadata_id);
     if (index == XTABLE_NONE)
-        return false;
-    uint8_t *known = &reader->collective[index];
-    if (*known == 0) {
+        return MARK_OP;
+    uint8_t *known = &reader->marks[index];
+    if (*known == MARK_UNKNOWN) {
         struct view name = xplane_event_name(&reader->plane, event->metadata_id);
-        *known = kind_of(name, view_of(NULL, 0)) == OP_COLLECTIVE ? 2 : 1;
+        *known = view_starts(name, "end: ")                         ? MARK_NO_OP
+                 : kind_of(name, view_of(NULL, 0)) != OP_COLLECTIVE ? MARK_OP
+                 : view_contains(name, "done")                      ? MARK_WAITS
+                                                                    : MARK_JOINS;
     }
-    return *known == 2;
+    return (enum mark) * known;
 }
 
-/* While collectives are read the steps are in order of their ends. */
-static void note_collective(struct merge_facts *facts, const struct xevent *event)
+static void take_collective(struct reader *reader, const struct xevent *event)
 {
-    int64_t end = event->start_ps + event->duration_ps;
-    uint32_t low = 0, high = facts->n_steps;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (facts->steps[middle].end_ps < end)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (uint32_t n = 0; low < facts->n_steps && n < STEPS_AT_ONCE_MAX; low++, n++) {
-        struct merge_step *step = &facts->steps[low];
-        if (step->start_ps > end)
-            return;
-        if (step->together_ps < end)
-            step->together_ps = end;
-    }
+    enum mark mark = mark_of(reader, event);
+    if (mark == MARK_JOINS || mark == MARK_WAITS)
+        merge_steps_collective(reader->facts, event, mark == MARK_JOINS);
 }
 
 static int add_device_time(struct reader *reader, const struct xstat *module, int64_t ps,
@@ -238,7 +121,7 @@ static int add_device_time(struct reader *reader, const struct xstat *module, in
     if (!same) {
         if (!xplane_stat_text(&reader->plane, module, &name))
             return 0;
-        int code = find_program(reader->facts, module_of(name), &reader->last_program, e);
+        int code = merge_program_find(reader->facts, name, &reader->last_program, e);
         if (code != 0)
             return code;
         reader->last_module = *module;
@@ -263,22 +146,23 @@ static int take_host_event(struct reader *reader, const struct xline *line,
             module = stat;
     }
     if (reader->reading == READ_COLLECTIVES) {
-        if (op && is_collective(reader, event))
-            note_collective(reader->facts, event);
+        if (op)
+            take_collective(reader, event);
         return 0;
     }
     if (step)
-        return add_step(reader->facts, event, xplane_event_name(&reader->plane, event->metadata_id),
-                        number, e);
-    return op ? add_device_time(reader, &module, event->duration_ps, e) : 0;
+        return merge_step_add(reader->facts, event,
+                              xplane_event_name(&reader->plane, event->metadata_id), number, e);
+    if (!op || mark_of(reader, event) == MARK_NO_OP)
+        return 0;
+    return add_device_time(reader, &module, event->duration_ps, e);
 }
 
 static int take_gpu_event(struct reader *reader, const struct xline *line,
                           const struct xevent *event, struct err *e)
 {
     if (reader->reading == READ_COLLECTIVES) {
-        if (is_collective(reader, event))
-            note_collective(reader->facts, event);
+        take_collective(reader, event);
         return 0;
     }
     struct wire stats = xevent_stats(line, event);
@@ -306,12 +190,12 @@ static int take_tpu_event(struct reader *reader, const struct xline *line,
 {
     struct merge_facts *facts = reader->facts;
     bool collectives = reader->reading == READ_COLLECTIVES;
-    if (view_is(line->name, "XLA Ops") && collectives && is_collective(reader, event))
-        note_collective(facts, event);
+    if (view_is(line->name, "XLA Ops") && collectives)
+        take_collective(reader, event);
     if (view_is(line->name, "XLA Modules") && !collectives) {
         uint32_t id;
         struct view name = xplane_event_name(&reader->plane, event->metadata_id);
-        int code = find_program(facts, module_of(name), &id, e);
+        int code = merge_program_find(facts, name, &id, e);
         if (code != 0)
             return code;
         facts->programs[id].device_ps += (uint64_t)event->duration_ps;
@@ -384,15 +268,15 @@ static int open_plane(struct reader *reader, const struct wire *part, struct err
         if (!xplane_stat_id(&reader->plane, names[i], ids[i]))
             *ids[i] = NO_STAT;
     reader->last_module = (struct xstat){.kind = XSTAT_KIND_NONE};
-    reader->collective = calloc(reader->plane.event_metadata.count + 1, 1);
-    return reader->collective ? 0 : err_nomem(e);
+    reader->marks = calloc(reader->plane.event_metadata.count + 1, 1);
+    return reader->marks ? 0 : err_nomem(e);
 }
 
 static void close_plane(struct reader *reader)
 {
     xplane_release(&reader->plane);
-    free(reader->collective);
-    reader->collective = NULL;
+    free(reader->marks);
+    reader->marks = NULL;
 }
 
 static int read_plane(struct reader *reader, struct err *e)
@@ -403,7 +287,7 @@ static int read_plane(struct reader *reader, struct err *e)
     if (reader->reading == READ_STEPS) {
         facts->planes++;
         facts->names_stored += plane->event_metadata.count + plane->stat_metadata.count;
-        code = read_hlo(reader, e);
+        code = merge_programs_read(facts, plane, e);
     }
     for (uint32_t i = 0; code == 0 && i < plane->line_count; i++)
         code = read_line(reader, i, e);
@@ -432,22 +316,6 @@ static int each_plane(struct reader *reader, struct view file,
     return *host[0] ? 0 : keep_text(reader->facts, space.hostname, host, e);
 }
 
-static int by_end(const void *a, const void *b)
-{
-    const struct merge_step *left = a, *right = b;
-    return left->end_ps < right->end_ps ? -1 : left->end_ps > right->end_ps;
-}
-
-static int by_key(const void *a, const void *b)
-{
-    const struct merge_step *left = a, *right = b;
-    if (left->key != right->key)
-        return left->key < right->key ? -1 : 1;
-    if (left->number != right->number)
-        return left->number < right->number ? -1 : 1;
-    return left->start_ps < right->start_ps ? -1 : left->start_ps > right->start_ps;
-}
-
 /* A TPU's own line of steps, for want of steps on the host. */
 static int read_device_steps(struct reader *reader, struct err *e)
 {
@@ -461,7 +329,7 @@ static int read_device_steps(struct reader *reader, struct err *e)
         while (code == 0 && view_is(line.name, "Steps") && xline_next(&line, &event) > 0)
             if (!event.aggregated &&
                 decimal(xplane_event_name(&reader->plane, event.metadata_id), &number))
-                code = add_step(reader->facts, &event, view_of(NULL, 0), number, e);
+                code = merge_step_add(reader->facts, &event, view_of(NULL, 0), number, e);
     }
     return code;
 }
@@ -472,22 +340,23 @@ static int read_all(struct reader *reader, struct view file, struct err *e)
     int code = each_plane(reader, file, read_plane_stats, e);
     if (code == 0)
         code = each_plane(reader, file, read_plane, e);
-    if (code == 0 && reader->facts->n_steps == 0)
+    if (code == 0 && reader->facts->steps_seen == 0)
         code = each_plane(reader, file, read_device_steps, e);
     return code;
 }
 
-int merge_facts_read(struct view file, struct merge_facts *ret, struct err *e)
+static int read_facts(struct view file, uint32_t steps_max, struct merge_facts *ret, struct err *e)
 {
     CLEANUP(merge_facts_release)
-    struct merge_facts facts = {.host = "", .jax = "", .jaxlib = "", .pid = -1};
+    struct merge_facts facts = {
+        .host = "", .jax = "", .jaxlib = "", .pid = -1, .steps_max = steps_max};
     struct reader reader = {.facts = &facts, .reading = READ_STEPS};
     int code = read_all(&reader, file, e);
     if (code == 0 && facts.n_steps > 0) {
-        qsort(facts.steps, facts.n_steps, sizeof(*facts.steps), by_end);
+        merge_steps_order_by_end(&facts);
         reader.reading = READ_COLLECTIVES;
         code = each_plane(&reader, file, read_plane, e);
-        qsort(facts.steps, facts.n_steps, sizeof(*facts.steps), by_key);
+        merge_steps_order(&facts);
     }
     if (code != 0)
         return code;
@@ -496,12 +365,19 @@ int merge_facts_read(struct view file, struct merge_facts *ret, struct err *e)
     return 0;
 }
 
+int merge_facts_read(struct view file, struct merge_facts *ret, struct err *e)
+{
+    return read_facts(file, MERGE_STEPS_MAX, ret, e);
+}
+
+int merge_facts_count(struct view file, struct merge_facts *ret, struct err *e)
+{
+    return read_facts(file, 0, ret, e);
+}
+
 void merge_facts_release(struct merge_facts *facts)
 {
-    for (uint32_t i = 0; i < facts->names.count; i++)
-        free(facts->programs[i].fingerprints);
-    free(facts->programs);
-    intern_release(&facts->names);
+    merge_programs_release(facts);
     free(facts->steps);
     arena_release(&facts->arena);
     *facts = (struct merge_facts){0};

@@ -14,7 +14,7 @@
 #include "base/intern.h"
 #include "base/view.h"
 
-#define MERGE_STEPS_MAX 65536 /* kept; those behind are counted */
+#define MERGE_STEPS_MAX 16384 /* kept; those behind are counted */
 #define MERGE_PROGRAMS_MAX 65536
 
 /* A program by the name of its HLO module. Modules of one name with other code are kept apart by
@@ -32,6 +32,7 @@ struct merge_step {
     int64_t number;
     int64_t start_ps, end_ps;
     int64_t together_ps; /* end of its last collective, or MERGE_NEVER */
+    int64_t joined_ps;   /* when this process joined that one, or MERGE_NEVER */
 };
 #define MERGE_NEVER INT64_MIN
 
@@ -49,12 +50,15 @@ struct merge_facts {
     struct intern names;
     struct merge_program *programs; /* by `names` */
     struct merge_step *steps;       /* by key, number and start */
-    uint32_t n_steps, steps_room;
+    uint32_t n_steps, steps_room, steps_max;
     uint64_t steps_seen;
 };
 
 /* ERR_DAMAGED and ERR_TRUNCATED carry the byte. */
 must_check int merge_facts_read(struct view file, struct merge_facts *ret, struct err *e);
+
+/* The same without the steps, to see whether two files hold as much. */
+must_check int merge_facts_count(struct view file, struct merge_facts *ret, struct err *e);
 
 /* Takes a zeroed one too. */
 void merge_facts_release(struct merge_facts *facts);

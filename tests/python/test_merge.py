@@ -9,6 +9,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -82,12 +83,15 @@ def capture(
     pid: int = 1,
     jax_version: str = "1.0",
     first_step: int = 0,
+    host: str = "",
+    joins: int | None = None,  # when in each step it joins the collective, in ns
+    wakes: Callable[[int], int] = lambda step: 0,  # how late it sees its end, in ns
 ) -> pathlib.Path:
     """A CPU capture: steps that in truth end together, each after a collective.
 
     Step i begins 100 ms + i * step after EPOCH in truth; the collective ends in the middle of it.
     """
-    space = Space()
+    space = Space(host or f"host{pid}")
     metadata = space.plane("/host:metadata")
     metadata.stats = [("jax_version", jax_version), ("process_id", pid)]
     host = space.plane("/host:CPU")
@@ -100,7 +104,10 @@ def capture(
         )
         name = "all-reduce" if collectives else "dot"
         stats = {"hlo_op": name, "hlo_module": module, "run_id": i}
-        worker.event(name, (start + step // 4 - 2000) * 1000, step // 4 * 1000, stats)
+        joined = step // 4 if joins is None else joins
+        worker.event(
+            name, (start + joined - 2000) * 1000, (step // 2 + wakes(i) - joined) * 1000, stats
+        )
     space.window(began, began + lasts)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(space.encode())
@@ -166,6 +173,47 @@ def test_a_wrong_clock_is_found_by_collectives(program, tmp_path, out, wrong):
     assert starts(first, "all-reduce") == starts(second, "all-reduce")
 
 
+def test_one_host_has_one_clock(program, tmp_path, out):
+    """What wakes late there is the process, unless collectives left before they were joined."""
+    a = capture(tmp_path / "a.xplane.pb", pid=1, host="h")
+    b = capture(tmp_path / "b.xplane.pb", pid=2, host="h", began=EPOCH + MS)
+    far = capture(tmp_path / "c.xplane.pb", pid=3, host="h", began=EPOCH + 3 * MS)
+    answer, _ = merge(program, out, a, b, far)
+    _, process, other = answer["processes"]
+    assert process["correction_ns"] == 0 and process["placed_by"] == "clock"
+    assert "one clock" in process["why_not_refined"]
+    assert process["residual_ns"] == MS
+    assert process["error_bound_ns"] == 3_500_000  # joined 2.5 ms before the end, and 1 ms off
+    assert other["correction_ns"] == -3 * MS and other["placed_by"] == "collectives"
+    assert answer["error_bound_ns"] == 3_500_000
+
+
+def test_no_process_leaves_a_collective_before_the_other_joined_it(program, tmp_path, out):
+    """One that mostly sees the end 2 ms late has no wrong clock: sometimes it sees it in time."""
+
+    def wakes(step: int) -> int:
+        return 0 if step % 4 == 0 else 2 * MS
+
+    a = capture(tmp_path / "a.xplane.pb", pid=1, joins=5 * MS - 10_000)
+    b = capture(tmp_path / "b.xplane.pb", pid=2, joins=3 * MS, late=2 * MS, wakes=wakes)
+    answer, _ = merge(program, out, a, b)
+    process = answer["processes"][1]
+    assert (process["correction_ns"], process["placed_by"]) == (0, "clock")
+    assert process["residual_ns"] == 2 * MS
+    assert process["error_bound_ns"] == 2 * MS
+    off = capture(
+        tmp_path / "c.xplane.pb",
+        pid=3,
+        began=EPOCH + 4 * MS,
+        joins=3 * MS,
+        late=2 * MS,
+        wakes=wakes,
+    )
+    answer, _ = merge(program, tmp_path / "p", a, off)
+    assert answer["processes"][1]["correction_ns"] == -4 * MS - 10_000
+    assert answer["processes"][1]["placed_by"] == "collectives"
+
+
 def test_a_late_process_is_no_wrong_clock(program, tmp_path, out):
     a = capture(tmp_path / "a.xplane.pb", pid=1)
     b = capture(tmp_path / "b.xplane.pb", pid=2, late=3 * MS)
@@ -222,7 +270,7 @@ def test_a_number_used_twice_pairs_with_nothing(program, tmp_path, out):
 def test_device_steps_of_a_tpu_serve_too(program, tmp_path, out):
     files = []
     for pid, wrong in ((1, 0), (2, 40 * MS)):
-        space = Space()
+        space = Space(f"host{pid}")
         tpu = space.plane("/device:TPU:0")
         steps, ops = tpu.line("Steps"), tpu.line("XLA Ops")
         modules = tpu.line("XLA Modules")

@@ -12,6 +12,8 @@
 
 #define PS_PER_NS 1000
 #define SCHEMA 1
+#define MISSING_SHOWN 16
+#define MISSING_MAX 64 /* named; a job can have thousands */
 #define PLAIN_NAMES                                                                                \
     "a process without shared steps is placed by its own clock alone, and how good that is "       \
     "cannot be told"
@@ -29,6 +31,45 @@ static int64_t residual_of(const struct merge_job *job)
     return residual;
 }
 
+/* The same of what the order of collectives allows. */
+static int64_t bound_of(const struct merge_job *job)
+{
+    int64_t bound = -1;
+    for (size_t i = 1; i < job->n; i++) {
+        int64_t own = job->inputs[i].place.bound_ns;
+        if (own < 0)
+            return -1;
+        bound = own > bound ? own : bound;
+    }
+    return bound;
+}
+
+/* How many processes the job had, by the manifests; -1 where none says it, or they differ. */
+static int64_t count_of(const struct merge_job *job)
+{
+    int64_t count = -1;
+    for (size_t i = 0; i < job->n; i++) {
+        int64_t own = job->inputs[i].count;
+        if (own < 0 || (count >= 0 && own != count))
+            return -1;
+        count = own;
+    }
+    return count;
+}
+
+/* The next process of the job behind `after` that is not among the inputs, which are in the order
+ * of their indices; -1 for none. */
+static int64_t next_missing(const struct merge_job *job, int64_t after)
+{
+    int64_t count = count_of(job), wanted = after + 1;
+    for (size_t i = 0; i < job->n; i++) {
+        if (job->inputs[i].index < 0)
+            return -1;
+        wanted += job->inputs[i].index == wanted;
+    }
+    return wanted < count ? wanted : -1;
+}
+
 static json_t *number_or_null(int64_t value)
 {
     return value < 0 ? json_null() : json_integer(value);
@@ -44,18 +85,21 @@ static json_t *file_name(const struct merge_input *input)
 static json_t *process_json(const struct merge_input *input)
 {
     const struct align_place *place = &input->place;
+    const struct merge_facts *facts = &input->facts;
     const char *why = align_why_words(place->why);
     return json_pack(
-        "{s:o, s:o, s:o, s:{s:o, s:o}, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:o, s:i, s:o, s:o}",
+        "{s:o, s:o, s:o, s:{s:o, s:o}, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:o, s:i, s:o, s:o, s:o, "
+        "s:o}",
         "file", file_name(input), "input", json_text(view_text(input->path)), "host",
-        json_text(view_text(input->facts.host)), "process", "index", number_or_null(input->index),
+        json_text(view_text(facts->host)), "process", "index", number_or_null(input->index),
         "count", number_or_null(input->count), "planes", (json_int_t)input->written.planes, "lines",
         (json_int_t)input->written.lines, "events_before", (json_int_t)input->facts.events,
         "events_after", (json_int_t)input->written.events, "shift_ns", (json_int_t)input->shift_ns,
         "correction_ns", (json_int_t)place->correction_ns, "placed_by", align_by_name(place->by),
         "why_not_refined", *why ? json_string(why) : json_null(), "shared_steps",
         (int)place->shared, "residual_ns", number_or_null(place->residual_ns), "worst_ns",
-        number_or_null(place->worst_ns));
+        number_or_null(place->worst_ns), "error_bound_ns", number_or_null(place->bound_ns),
+        "capture_start_unix_ns", facts->has_window ? json_integer(place->start_ns) : json_null());
 }
 
 static json_t *processes_json(const struct merge_job *job)
@@ -74,6 +118,17 @@ static json_t *texts(char *const *all, size_t n)
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++)
         (void)json_array_append_new(list, json_text(view_text(all[i])));
+    return list;
+}
+
+static json_t *missing_json(const struct merge_job *job)
+{
+    json_t *list = json_array();
+    size_t n = 0;
+    for (int64_t i = next_missing(job, -1); i >= 0 && n < MISSING_MAX; n++) {
+        (void)json_array_append_new(list, json_integer(i));
+        i = next_missing(job, i);
+    }
     return list;
 }
 
@@ -96,13 +151,14 @@ json_t *merge_to_json(const struct merge_job *job)
         after += job->inputs[i].written.events;
     }
     return json_pack(
-        "{s:i, s:b, s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "schema", SCHEMA, "merged",
-        job->run != NULL, "run", job->run ? json_text(view_text(job->run)) : json_null(),
+        "{s:i, s:b, s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", SCHEMA,
+        "merged", job->run != NULL, "run", job->run ? json_text(view_text(job->run)) : json_null(),
         "processes", processes_json(job), "axis_start_unix_ns", (json_int_t)job->axis_ns,
         "events_before", (json_int_t)before, "events_after", (json_int_t)after, "residual_ns",
-        number_or_null(residual_of(job)), job->run ? "overruled" : "refused",
-        reasons_json(&job->reasons), "processes_without_capture",
-        texts(job->without_capture, job->n_without), "units", json_string("nanoseconds"));
+        number_or_null(residual_of(job)), "error_bound_ns", number_or_null(bound_of(job)),
+        job->run ? "overruled" : "refused", reasons_json(&job->reasons),
+        "processes_without_capture", texts(job->without_capture, job->n_without),
+        "processes_missing", missing_json(job), "units", json_string("nanoseconds"));
 }
 
 /* The regions of all processes, so that `summary` knows them in the run too. */
@@ -217,6 +273,25 @@ static void print_residual(const struct merge_job *job)
         (void)printf("Residual error: %s (how far the same moment of a shared step lies from the "
                      "reference's, median, worst process)\n",
                      signed_ns(residual, text));
+    int64_t bound = bound_of(job);
+    if (bound >= 0)
+        (void)printf("No clock is off by more than %s, by the order in which collectives began and "
+                     "ended.\n",
+                     signed_ns(bound, text));
+}
+
+static void print_missing(const struct merge_job *job)
+{
+    int64_t i = next_missing(job, -1);
+    if (i < 0)
+        return;
+    (void)printf("  of the job's %" PRId64 " processes these are not here:", count_of(job));
+    for (size_t n = 0; i >= 0 && n < MISSING_SHOWN; n++) {
+        (void)printf(" %" PRId64, i);
+        i = next_missing(job, i);
+    }
+    (void)fputs(i < 0 ? "" : " ...", stdout);
+    (void)putchar('\n');
 }
 
 int merge_print_text(const struct merge_job *job, struct err *e)
@@ -237,6 +312,7 @@ int merge_print_text(const struct merge_job *job, struct err *e)
     (void)putchar('\n');
     print_residual(job);
     print_whys(job);
+    print_missing(job);
     for (size_t i = 0; i < job->n_without; i++) {
         (void)fputs("  without a capture: ", stdout);
         output_text(stdout, view_text(job->without_capture[i]));

@@ -133,7 +133,7 @@ static int read_back(struct merge_input *input, const char *path, struct err *e)
     CLEANUP(map_release) struct map map = {0};
     int code = map_open(&map, path, e);
     if (code == 0)
-        code = merge_facts_read(map.bytes, &input->written, e);
+        code = merge_facts_count(map.bytes, &input->written, e);
     if (code != 0)
         return err_context(e, "reading back '%s'", path);
     const struct merge_facts *before = &input->facts, *after = &input->written;
