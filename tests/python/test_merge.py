@@ -6,9 +6,12 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import resource
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +24,7 @@ from processes import run_processes
 from dew.telemetry.profile import require_profile_support
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+from mktrace_big import write_big  # noqa: E402
 from xplane_writer import Space, Unsigned, us, varint  # noqa: E402
 
 EPOCH = 1_700_000_000 * 10**9
@@ -486,6 +490,61 @@ def test_a_full_disk_leaves_nothing(program, tmp_path):
         subprocess.run(["umount", str(disk)], check=True)
 
 
+def processes_are(program, tmp_path, out, indices, count):
+    folders = [
+        with_manifest(placed(tmp_path, f"{out.name}{i}", pid=10 + i), index=i, count=count)
+        for i in indices
+    ]
+    return merge(program, out, *folders)[0]["processes_missing"]
+
+
+def test_processes_that_are_missing_are_named(program, tmp_path, out):
+    assert processes_are(program, tmp_path, out, [0, 1, 2], 3) == []
+    assert processes_are(program, tmp_path, tmp_path / "p", [1, 4], 6) == [0, 2, 3, 5]
+    assert processes_are(program, tmp_path, tmp_path / "q", [1], 2**62) == [0, *range(2, 65)]
+    done = subprocess.run(
+        [program, "merge", tmp_path / "r", tmp_path / "p1", tmp_path / "p4"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "of the job's 6 processes these are not here: 0 2 3 5\n" in done.stdout
+
+
+@pytest.fixture(scope="module")
+def big(tmp_path_factory):
+    """A million events, which is 29 MB."""
+    file = tmp_path_factory.mktemp("big") / "big.xplane.pb"
+    return file, write_big(file, 1_000_000)
+
+
+def test_memory_does_not_grow_with_events(program, big, out):
+    file, facts = big
+
+    def small() -> None:  # everything but the maps of the files, which is what it may take
+        resource.setrlimit(resource.RLIMIT_DATA, (8 << 20, 8 << 20))
+
+    answer, _ = merge(program, out, "--force", file, file, preexec_fn=small)
+    assert answer["events_before"] == answer["events_after"] == 2 * facts.events
+    assert [f.read_bytes() for f in merged_files(out)] == [file.read_bytes()] * 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_while_writing_leaves_nothing(program, big, tmp_path, number):
+    """Nor does another file stay in the folder; OUT is there as a whole or not at all."""
+    child = subprocess.Popen(
+        [program, "merge", "--force", tmp_path / "out", *[big[0]] * 40],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while not list(tmp_path.iterdir()):
+        assert child.poll() is None
+        time.sleep(0.001)
+    child.send_signal(number)
+    assert child.wait(timeout=60) == -number
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_text_for_people(program, tmp_path, out):
     a = capture(tmp_path / "a.xplane.pb", pid=1)
     b = capture(tmp_path / "b.xplane.pb", pid=2, began=EPOCH + 30 * MS)
@@ -608,6 +667,8 @@ def test_reports_for_all_hosts(program, two, out):
     }
     assert len(by_tool["memory_profile"]) == 2
     assert len(by_tool["overview_page"]) == 1
+    page = (out / "reports" / by_tool["overview_page"][0]["file"]).read_text()
+    assert '"task_count":"2 (' in page  # both processes are in it
     assert not [p for p in (out / "plugins").rglob("*") if p.is_file() and p.suffix != ".pb"]
 
 
