@@ -19,9 +19,15 @@
 #include "base/err.h"
 #include "base/view.h"
 
+#ifdef DEW_SMALL_RINGS /* the fuzzers: small inputs then push out what is oldest */
+#define LINKS_LAUNCHES_MAX 16
+#define LINKS_EXECUTIONS_MAX 8
+#define LINKS_IDS_MAX 32
+#else
 #define LINKS_LAUNCHES_MAX 32768
 #define LINKS_EXECUTIONS_MAX 16384
 #define LINKS_IDS_MAX 65536
+#endif
 
 #define LINKS_NONE UINT64_MAX
 #define LINKS_ANY_FUNCTION UINT32_MAX

@@ -8,8 +8,12 @@
 
 #include "base/banned.h"
 
-static void adds_up(const struct summary *summary)
+/* `whole`: of all steps. Sums stop at UINT64_MAX, which keeps the inequalities. */
+static void adds_up(const struct summary *summary, bool whole)
 {
+    uint64_t ops = 0, calls = 0;
+    for (size_t i = 0; i < summary->n_ops; i++)
+        calls += summary->ops[i].calls;
     for (size_t d = 0; d < summary->n_devices; d++) {
         const struct summary_device *device = &summary->devices[d];
         uint64_t by_region = 0, by_cause = 0;
@@ -20,6 +24,15 @@ static void adds_up(const struct summary *summary)
         HOLDS(device->busy_ps + device->idle_ps == summary->window_ps);
         HOLDS(by_region == device->idle_ps);
         HOLDS(by_cause == device->idle_ps);
+        HOLDS(!whole || device->op_time_ps >= device->busy_ps);
+        HOLDS(device->collective_exposed_ps <= device->collective_ps);
+        HOLDS(device->busy_ps <= INT64_MAX);
+        ops += device->ops;
+    }
+    HOLDS(ops == calls);
+    for (size_t i = 0; i < summary->steps.n_samples; i++) {
+        const struct summary_step *step = &summary->steps.samples[i];
+        HOLDS(step->duration_ps <= INT64_MAX && step->exposed_ps <= step->collective_ps);
     }
 }
 
@@ -42,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct err e = {0};
         int code = summary_run(view_of(data, size), &options[i], &summary, &e);
         HOLDS(code == 0 || (e.code == code && e.text[0] != '\0'));
-        adds_up(&summary);
+        adds_up(&summary, !options[i].has_step_range);
         summary_release(&summary);
     }
     return 0;
