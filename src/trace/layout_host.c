@@ -332,9 +332,6 @@ static int named_event(struct pass *pass, const struct track *track, struct thre
     case NAME_INSIDE:
         note_inside(thread, event);
         break;
-    case NAME_PYTHON:
-        pass->receipt.python_tracer_events++;
-        break;
     default:
         break;
     }
@@ -353,8 +350,6 @@ int host_event(struct pass *pass, const struct track *track, const struct xline 
     if (!name)
         return 0;
     switch ((enum name_class)name->name_class) {
-    case NAME_END:
-        return 0;
     case NAME_RECORD:
         record_event(pass, plane, thread, line, event);
         break;

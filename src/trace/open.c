@@ -105,7 +105,9 @@ int open_planes(struct pass *pass, struct view bytes, struct summary *summary,
         pass->n_planes++;
         plane->role = role_of(plane->plane.name);
         plane->names = calloc(plane->plane.event_metadata.count + 1, sizeof(*plane->names));
-        if (!plane->names)
+        if (plane->role == PLANE_HOST)
+            plane->sifted = calloc(plane->plane.event_metadata.count + 1, sizeof(*plane->sifted));
+        if (!plane->names || (plane->role == PLANE_HOST && !plane->sifted))
             return err_nomem(e);
         stat_ids_find(&plane->stat_ids, &plane->plane);
         pass_note_damage(pass, &plane->plane.damage);

@@ -13,6 +13,7 @@
 #include "trace/names.h"
 #include "trace/ops.h"
 #include "trace/regions.h"
+#include "trace/sift.h"
 #include "trace/stats.h"
 #include "trace/steps.h"
 #include "trace/timeline.h"
@@ -45,6 +46,7 @@ struct plane_state {
     uint32_t device; /* of PLANE_GPU and PLANE_TPU */
     struct stat_ids stat_ids;
     struct name_state *names;
+    struct sifted_name *sifted; /* of PLANE_HOST */
     /* TPU: the module that runs now */
     struct {
         int64_t end, run;

@@ -121,7 +121,8 @@ static int sum_host_names(struct pass *pass, struct intern *names, struct host_t
         if (plane->role != PLANE_HOST)
             continue;
         for (uint32_t i = 0; i < plane->plane.event_metadata.count; i++) {
-            if (!plane->names[i].calls)
+            uint64_t calls = plane->names[i].calls + plane->sifted[i].calls;
+            if (!calls)
                 continue;
             struct xevent_metadata metadata;
             uint32_t id;
@@ -138,8 +139,9 @@ static int sum_host_names(struct pass *pass, struct intern *names, struct host_t
                 totals = grown;
                 room = grown_room;
             }
-            totals[id].calls += plane->names[i].calls;
+            totals[id].calls += calls;
             add_saturated(&totals[id].total_ps, plane->names[i].total_ps);
+            add_saturated(&totals[id].total_ps, plane->sifted[i].total_ps);
         }
     }
     *ret_totals = totals;

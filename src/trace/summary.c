@@ -105,6 +105,7 @@ static void pass_release(struct pass *pass)
     for (uint32_t i = 0; i < pass->n_planes; i++) {
         xplane_release(&pass->planes[i].plane);
         free(pass->planes[i].names);
+        free(pass->planes[i].sifted);
     }
     for (uint32_t i = 0; pass->threads && i < pass->n_lines; i++)
         free(pass->threads[i].open);

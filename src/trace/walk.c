@@ -46,9 +46,6 @@ static int take(struct pass *pass, const struct xevent *event, struct err *e)
         if (r < 0)
             return r;
     }
-    if (event->start_ps >= pass->window_end ||
-        event->start_ps + event->duration_ps < pass->window_start)
-        pass->receipt.events_outside++;
     return feed(pass, &pass->tracks[event->line], &pass->lines[event->line], event, e);
 }
 
@@ -63,7 +60,8 @@ static uint64_t bytes_of_events(const struct pass *pass)
 static int walk_merged(struct pass *pass, struct xmerge *merge, struct err *e)
 {
     struct xahead *ahead;
-    int r = xahead_start(&ahead, merge, bytes_of_events(pass), e);
+    struct sift sift = {.pass = pass};
+    int r = xahead_start(&ahead, merge, bytes_of_events(pass), sift_events, &sift, e);
     if (r < 0)
         return r;
     const struct xevent *events;
@@ -73,6 +71,8 @@ static int walk_merged(struct pass *pass, struct xmerge *merge, struct err *e)
             r = take(pass, &events[i], e);
     }
     xahead_stop(ahead);
+    pass->receipt.events_outside += sift.count.outside;
+    pass->receipt.python_tracer_events += sift.count.python;
     return r;
 }
 

@@ -21,6 +21,8 @@ struct batch {
 /* Batches [taken, made) are filled; the one before `taken` is the caller's until its next call. */
 struct xahead {
     struct xmerge *merge;
+    xahead_sift *sift;
+    void *context;
     bool threaded;
     pthread_t thread;
     pthread_mutex_t lock;
@@ -35,6 +37,16 @@ struct xahead {
 static struct batch *batch_at(struct xahead *ahead, uint64_t number)
 {
     return &ahead->batches[number % BATCHES];
+}
+
+/* Until half of the batch is full or the merge is at its end. */
+static uint32_t fill(struct xahead *ahead, struct batch *batch)
+{
+    uint32_t count = 0, n;
+    while (count <= BATCH_EVENTS / 2 &&
+           (n = xmerge_take(ahead->merge, batch->events + count, BATCH_EVENTS - count)) > 0)
+        count += ahead->sift ? ahead->sift(ahead->context, batch->events + count, n) : n;
+    return count;
 }
 
 /* Waits for room; false where the caller stops. */
@@ -58,7 +70,7 @@ static void *decode(void *argument)
     while (wait_for_space(ahead)) {
         struct batch *batch = batch_at(ahead, ahead->made);
         (void)pthread_mutex_unlock(&ahead->lock);
-        batch->count = xmerge_take(ahead->merge, batch->events, BATCH_EVENTS);
+        batch->count = fill(ahead, batch);
         (void)pthread_mutex_lock(&ahead->lock);
         if (batch->count == 0)
             break;
@@ -83,12 +95,15 @@ static unsigned cores(void)
     return n > 0 ? (unsigned)n : 1;
 }
 
-int xahead_start(struct xahead **ret_ahead, struct xmerge *merge, uint64_t bytes, struct err *e)
+int xahead_start(struct xahead **ret_ahead, struct xmerge *merge, uint64_t bytes, xahead_sift *sift,
+                 void *context, struct err *e)
 {
     struct xahead *ahead = malloc(sizeof(*ahead));
     if (!ahead)
         return err_nomem(e);
     ahead->merge = merge;
+    ahead->sift = sift;
+    ahead->context = context;
     ahead->made = ahead->taken = 0;
     ahead->ended = ahead->stopping = ahead->wants_more = ahead->wants_space = false;
     ahead->threaded = false;
@@ -116,7 +131,7 @@ uint32_t xahead_next(struct xahead *ahead, const struct xevent **ret_events)
 {
     if (!ahead->threaded) {
         *ret_events = ahead->batches[0].events;
-        return xmerge_take(ahead->merge, ahead->batches[0].events, BATCH_EVENTS);
+        return fill(ahead, &ahead->batches[0]);
     }
     (void)pthread_mutex_lock(&ahead->lock);
     if (ahead->wants_space && ahead->made - ahead->taken <= BATCHES - 1 - BATCHES_TO_WAKE)

@@ -16,13 +16,17 @@ struct xahead;
 /* Bytes of events below which a thread does not pay. */
 #define XAHEAD_BYTES_MIN (UINT64_C(2) << 20)
 
-/* `bytes` is about how much the merge will read. The merge is borrowed and stays the caller's to
- * release, after xahead_stop(). */
-must_check int xahead_start(struct xahead **ret_ahead, struct xmerge *merge, uint64_t bytes,
-                            struct err *e);
+/* Sees all events, in order, in the thread that decodes; moves those that the caller shall get to
+ * the front and returns how many they are. `context` belongs to it until xahead_stop(). */
+typedef uint32_t xahead_sift(void *context, struct xevent *events, uint32_t n);
 
-/* The next events, in the merge's order: how many, 0 at the end. They are valid until the next
- * call. */
+/* `bytes` is about how much the merge will read. The merge is borrowed and stays the caller's to
+ * release, after xahead_stop(). `sift` may be NULL. */
+must_check int xahead_start(struct xahead **ret_ahead, struct xmerge *merge, uint64_t bytes,
+                            xahead_sift *sift, void *context, struct err *e);
+
+/* The next events that were sifted out, in the merge's order: how many, 0 at the end. They are
+ * valid until the next call. */
 uint32_t xahead_next(struct xahead *ahead, const struct xevent **ret_events);
 
 /* Ends the thread, wherever it is, and frees. Takes NULL too. */

@@ -710,7 +710,8 @@ static void ahead_gives_what_the_merge_has(void **state)
             uint64_t count[2] = {0};
             uint32_t n = 1;
             assert_int_equal(xmerge_open(&merge, lines, 2, XMERGE_TRUST, NULL), 0);
-            assert_int_equal(xahead_start(&ahead, &merge, threaded ? UINT64_MAX : 0, NULL), 0);
+            assert_int_equal(
+                xahead_start(&ahead, &merge, threaded ? UINT64_MAX : 0, NULL, NULL, NULL), 0);
             while (count[0] + count[1] < until && (n = xahead_next(ahead, &events)) > 0) {
                 for (uint32_t i = 0; i < n; i++) {
                     assert_int_equal(events[i].start_ps, 300);
@@ -757,7 +758,7 @@ static void without_memory_nothing_is_kept(void **state)
             code = xmerge_open(&merge, lines, 2, XMERGE_SURVEY, &e);
         struct xahead *ahead = NULL;
         if (code == 0)
-            code = xahead_start(&ahead, &merge, 0, &e);
+            code = xahead_start(&ahead, &merge, 0, NULL, NULL, &e);
         failed = nth_failed();
         assert_int_equal(code, failed ? ERR_MEMORY : 0);
         assert_int_equal(e.code, code);
