@@ -33,10 +33,33 @@ static int seen_grow(struct steps *steps, struct err *e)
     return 0;
 }
 
+/* Most programs count their steps up by one: then two numbers are enough to remember all. */
+static bool note_in_row(struct steps *steps, uint32_t name, int64_t number)
+{
+    if (!steps->row.has) {
+        steps->row.has = true;
+        steps->row.name = name;
+        steps->row.first = steps->row.last = number;
+        return true;
+    }
+    if (name != steps->row.name)
+        return false;
+    if (number >= steps->row.first && number <= steps->row.last) {
+        steps->repeated++;
+        return true;
+    }
+    if (steps->n_seen > 0 || steps->row.last == INT64_MAX || number != steps->row.last + 1)
+        return false;
+    steps->row.last = number;
+    return true;
+}
+
 /* Remembers 64 mixed bits of (name, number); two different steps that mix to the same bits are
  * less likely than a damaged file that passes for a whole one. */
 static int note_seen(struct steps *steps, uint32_t name, int64_t number, struct err *e)
 {
+    if (note_in_row(steps, name, number))
+        return 0;
     if (steps->n_seen * 2 >= steps->seen_room) {
         if (steps->seen_room >= STEPS_SEEN_MAX)
             return 0;

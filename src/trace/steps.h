@@ -32,7 +32,12 @@ struct steps {
     struct sketch durations;
     uint64_t count, cut, repeated;
     struct device_times times;
-    uint64_t *seen; /* numbers with names, open addressing; stops at STEPS_SEEN_MAX */
+    struct {
+        bool has;
+        uint32_t name;
+        int64_t first, last;
+    } row;          /* the first steps, as long as they count up by one */
+    uint64_t *seen; /* the others with their names, open addressing; stops at STEPS_SEEN_MAX */
     uint32_t n_seen, seen_room;
 };
 

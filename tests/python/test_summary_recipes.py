@@ -387,6 +387,24 @@ def test_cut_and_repeated_steps(answer):
     assert any("cut by an end" in w for w in found["warnings"])
 
 
+@pytest.mark.parametrize(
+    "numbers, repeated",
+    [
+        ([0, 1, 2, 3], 0),
+        ([5, 6, 7, 6, 8, 5, 8], 3),
+        ([3, 2, 1, 0, 2, 3], 2),
+        ([1, 2, 9, 3, 4, 3, 9, 10], 2),
+        ([-1, 0, 9223372036854775807, -9223372036854775808, 0], 1),
+    ],
+)
+def test_repeated_numbers_are_counted(answer, numbers, repeated):
+    events = [f"    event train {i}ms 1ms step_num={n}" for i, n in enumerate(numbers)]
+    events += ["    event eval 90ms 1ms step_num=1", "    event eval 92ms 1ms step_num=1"]
+    head = "\n".join(STEPS.splitlines()[:5])
+    steps = answer("\n".join([head, *events]))["steps"]
+    assert (steps["count"], steps["repeated"]) == (len(numbers) + 2, repeated + 1)
+
+
 def test_lines_out_of_order_are_sorted_and_said(answer):
     lines = ["    event b 30ms 5ms", "    event a 10ms 5ms", "    event b 20ms 5ms"]
     ops = [op(40, 10, run=1), op(12, 10, run=1), op(45, 10, run=1)]
