@@ -176,11 +176,11 @@ int file_place(const char *path, struct view bytes, struct file_unflushed *ret, 
 {
     CLEANUP(cleanup_free) char *folder = NULL;
     CLEANUP(cleanup_close) int folder_fd = -1;
-    int file_fd;
+    int file_fd = -1;
     int code = open_folder_of(path, &folder_fd, &folder, e);
     if (code == 0)
-        code = place(path, bytes, false, &file_fd, e);
-    if (code == 0)
+        code = place(path, bytes, false, ret ? &file_fd : NULL, e);
+    if (code == 0 && ret)
         *ret = (struct file_unflushed){.file = file_fd, .folder = steal_fd(&folder_fd)};
     return code;
 }
@@ -214,6 +214,14 @@ int dir_make_all(const char *path, struct err *e)
             return 0;
         *end = kept;
     }
+}
+
+int file_sync(const char *path, struct err *e)
+{
+    CLEANUP(cleanup_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return err_sys(e, errno, "cannot open '%s'", path);
+    return fsync(fd) == 0 ? 0 : err_sys(e, errno, "cannot flush '%s'", path);
 }
 
 int dir_sync(const char *path, struct err *e)

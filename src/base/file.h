@@ -29,15 +29,16 @@ struct file_unflushed {
     int folder;
 };
 
-/* As file_replace(), with the two flushes left to the caller (see flush.h): a power
- * cut before them may leave an empty file. */
+/* As file_replace(), with the two flushes left to the caller (see flush.h, file_sync): a power cut
+ * before them may leave an empty file. `ret` may be NULL: nothing is kept open. */
 must_check int file_place(const char *path, struct view bytes, struct file_unflushed *ret,
                           struct err *e);
 
 /* Makes the folder and those above it that are missing; one that is there already is fine. */
 must_check int dir_make_all(const char *path, struct err *e);
 
-/* Flushes a folder's entries to the disk. */
+/* Flushes a file, or a folder's entries, to the disk. */
+must_check int file_sync(const char *path, struct err *e);
 must_check int dir_sync(const char *path, struct err *e);
 
 /* Removes a folder and all below it, without following links. A missing one is fine. */

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "cli/command.h"
 
 #include "base/banned.h"
 
@@ -308,6 +309,37 @@ static int set_run(struct capture_files *files, struct err *e)
     return files->run ? 0 : err_sys(e, errno, "cannot open the folder '%s'", folder);
 }
 
+/* A capture that was started leaves its folder with a manifest; the file comes when it is stopped.
+ */
+static bool has_unstopped(const char *path)
+{
+    CLEANUP(names_release) struct names captures = {0};
+    CLEANUP(names_release) struct names processes = {0};
+    if (is_capture_folder(base_name(path)))
+        return true;
+    if (list(path, is_capture_folder, &captures, NULL) == 0 && captures.count > 0)
+        return true;
+    int code = list(path, is_process_folder, &processes, NULL);
+    for (size_t i = 0; code == 0 && i < processes.count; i++)
+        if (list(processes.names[i], is_capture_folder, &captures, NULL) == 0 && captures.count > 0)
+            return true;
+    return false;
+}
+
+static int nothing_in(const char *path, struct err *e)
+{
+    if (has_unstopped(path))
+        return err_set(e, ERR_MISSING,
+                       "no capture in '%s': one was started and has no *" CAPTURE_SUFFIX
+                       " file; it still runs, or its process ended without a stop, by SIGKILL or a "
+                       "signal that it does not handle ('" PROGRAM_NAME " list' shows its state)",
+                       path);
+    return err_set(e, ERR_MISSING,
+                   "no capture in '%s': it holds neither *" CAPTURE_SUFFIX
+                   " files nor capture-NNNN or plugins/profile/RUN folders with such files",
+                   path);
+}
+
 int capture_find(const char *path, struct capture_files *ret, struct err *e)
 {
     CLEANUP(capture_files_release) struct capture_files files = {0};
@@ -320,10 +352,7 @@ int capture_find(const char *path, struct capture_files *ret, struct err *e)
     if (result != 0)
         return result;
     if (folder && !best.run)
-        return err_set(e, ERR_MISSING,
-                       "no capture in '%s': it holds neither *" CAPTURE_SUFFIX
-                       " files nor capture-NNNN or plugins/profile/RUN folders with such files",
-                       path);
+        return nothing_in(path, e);
     if (folder)
         result = files_of_run(best.run, &files, e);
     if (result != 0)

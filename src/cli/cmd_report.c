@@ -37,8 +37,8 @@ static struct {
 static const struct poptOption options[] = {
     {"all", 'a', POPT_ARG_NONE, &asked.all, 0,
      "Export the interactive reports too: the trace, and memory and HLO text of each module", NULL},
-    {"tool", 't', POPT_ARG_ARGV, &asked.tools, 0, "Only this report; may be given several times",
-     "NAME"},
+    {"tool", 't', POPT_ARG_ARGV, &asked.tools, 0,
+     "Only this report, beside those already there; may be given several times", "NAME"},
     {"output", 'o', POPT_ARG_STRING, &asked.output, 0,
      "Folder for the reports (default: 'reports' in the capture's folder)", "DIR"},
     {"converter", '\0', POPT_ARG_STRING, &asked.converter, 0,
@@ -153,8 +153,8 @@ static int print_outcome(const struct run_order *order, const struct run_outcome
 {
     struct err e = {0};
     if (asked.json) {
-        json_t *json =
-            index_json(&outcome->plan, &order->source, outcome->signal ? "interrupted" : "done");
+        json_t *json = index_json(&outcome->plan, outcome->kept, &order->source,
+                                  outcome->signal ? "interrupted" : "done");
         if (json)
             (void)json_object_set_new(json, "folder", json_text(view_text(order->folder)));
         return output_json(stdout, json, &e) == 0 ? EXIT_DONE : fail(EXIT_FAILED, &e);
@@ -167,6 +167,7 @@ static int print_outcome(const struct run_order *order, const struct run_outcome
 static void outcome_release(struct run_outcome *outcome)
 {
     plan_release(&outcome->plan);
+    json_decref(outcome->kept);
 }
 
 static int make_reports(const struct run_order *order)

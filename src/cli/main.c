@@ -75,7 +75,7 @@ static void print_help(FILE *to)
                       "Reads JAX profiler captures (*.xplane.pb).\n\nCommands:\n");
     for (size_t i = 0; commands[i]; i++)
         (void)fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->one_line);
-    (void)fprintf(to, "\n'" PROGRAM_NAME " COMMAND --help' explains one; '" PROGRAM_NAME
+    (void)fprintf(to, "\n'" PROGRAM_NAME " help COMMAND' explains one; '" PROGRAM_NAME
                       " --version' prints the version.\n");
 }
 
@@ -205,6 +205,18 @@ static int run_command(const struct command *command, int argc, const char **arg
     return command->run(arguments);
 }
 
+/* `help` alone, or `help COMMAND`, as COMMAND --help. */
+static int help(int argc, const char **argv)
+{
+    if (argc < 2) {
+        print_help(stdout);
+        return EXIT_DONE;
+    }
+    const struct command *command = find_command(argv[1]);
+    const char *asking[] = {argv[1], "--help", NULL};
+    return command ? run_command(command, 2, asking) : unknown_command(argv[1]);
+}
+
 static int dispatch(int argc, const char **argv)
 {
     const char *name = argc > 1 ? argv[1] : NULL;
@@ -216,10 +228,10 @@ static int dispatch(int argc, const char **argv)
         (void)puts(PROGRAM_NAME " " DEW_VERSION);
         return EXIT_DONE;
     }
-    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
-        print_help(stdout);
-        return EXIT_DONE;
-    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+        return help(1, argv + 1);
+    if (strcmp(name, "help") == 0)
+        return help(argc - 1, argv + 1);
     const struct command *command = find_command(name);
     return command ? run_command(command, argc - 1, argv + 1) : unknown_command(name);
 }

@@ -117,6 +117,16 @@ def test_nothing_there(program, tmp_path):
     assert "No such file" in refused(program, tmp_path / "absent")
 
 
+@pytest.mark.parametrize("place", [".", "capture-0001", "process-00001"])
+def test_one_that_was_never_stopped_says_so(program, tmp_path, place):
+    for folder in ("capture-0001", "process-00001/capture-0003"):
+        (tmp_path / folder).mkdir(parents=True)
+    command = [program, "summary", tmp_path / place]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3
+    assert "its process ended without a stop" in done.stderr
+
+
 def test_a_folder_without_captures_says_what_was_looked_for(program, tmp_path):
     text = refused(program, tmp_path)
     assert str(tmp_path) in text

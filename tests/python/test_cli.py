@@ -39,6 +39,14 @@ def test_help_goes_to_stdout(program, flag):
     assert "report" in commands(program)
 
 
+def test_help_about_a_command_is_the_command_s_own(program):
+    for name in commands(program):
+        assert run(program, "help", name).stdout == run(program, name, "--help").stdout
+    done = run(program, "help", "sumary")
+    assert done.returncode == 2
+    assert "did you mean 'summary'" in done.stderr
+
+
 def test_version(program):
     done = run(program, "--version")
     assert done.returncode == 0

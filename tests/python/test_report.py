@@ -333,15 +333,37 @@ def test_two_hosts(program, shared_captures, tmp_path):
 
 
 def test_only_the_tools_asked_for(program, capture):
-    report(program, capture)
     done = report(program, "--tool", "hlo_stats", "--tool", "trace_viewer@", "--json", capture)
     index = json.loads(done.stdout)
     assert [r["tool"] for r in index["reports"]] == ["trace_viewer@", "hlo_stats"]
     assert {r["status"] for r in index["reports"]} == {"ok", "empty"}
-    # The reports made before are replaced, not mixed with.
     left = {path.name for path in (capture / "reports").iterdir()}
     assert left == {"trace_viewer@.json", "hlo_stats.json", "reports.json", "export.log"}
     assert index_of(capture / "reports")["reports"] == index["reports"]
+
+
+def test_reports_not_asked_for_stay(program, capture):
+    report(program, capture)
+    folder = capture / "reports"
+    before, first = snapshot(folder), index_of(folder)
+    (folder / "hlo_stats.json").write_text("old")
+    edited = {**first, "converter": {**first["converter"], "version": "2.22.3"}}
+    (folder / "reports.json").write_text(json.dumps(edited))
+    report(program, "--tool", "hlo_stats", capture)
+    after, second = snapshot(folder), index_of(folder)
+    changing = {"reports.json", "export.log"}
+    assert {k: v for k, v in after.items() if k not in changing} == {
+        k: v for k, v in before.items() if k not in changing
+    }
+    others = [r for r in first["reports"] if r["tool"] != "hlo_stats"]
+    kept = [r for r in second["reports"] if r["tool"] != "hlo_stats"]
+    assert kept == [{**r, "xprof": "2.22.3"} for r in others]
+    assert [r["tool"] for r in second["reports"]].count("hlo_stats") == 1
+    # Made of another capture they are not about this one.
+    moved = {**first, "run": "/elsewhere"}
+    (folder / "reports.json").write_text(json.dumps(moved))
+    report(program, "--tool", "hlo_stats", capture)
+    assert {path.name for path in folder.iterdir()} == {"hlo_stats.json", *changing}
 
 
 def test_a_tool_that_the_capture_has_not(program, capture):
@@ -358,9 +380,8 @@ def test_files_of_others_in_the_folder_stay(program, capture, tmp_path):
     out.mkdir()
     (out / "mine.json").write_text("mine")
     report(program, "-o", out, capture)
-    report(program, "--output", out, "--tool", "hlo_stats", capture)
+    report(program, "--output", out, "--all", capture)
     assert (out / "mine.json").read_text() == "mine"
-    assert not (out / "overview_page.json").exists()
     assert not (capture / "reports").exists()
 
 

@@ -279,6 +279,7 @@ static void a_placed_file_stands_before_its_flush(void **state)
     assert_int_equal(fcntl(file, F_GETFD), -1); /* both were closed */
     assert_int_equal(fcntl(under, F_GETFD), -1);
     flush_end(NULL);
+    assert_int_equal(file_place(at("placed"), view_text("more"), NULL, &e), 0);
     assert_int_equal(file_place(at("none/f"), view_text("x"), &unflushed, &e), ERR_IO);
     assert_int_equal(unflushed.file, file);
     assert_int_equal(file_place(at("placed"), view_text("later"), &unflushed, &e), 0);
@@ -364,6 +365,9 @@ static void folders_are_made_and_removed(void **state)
     assert_true(nth_failed());
     assert_int_equal(dir_sync(at("a"), &e), 0);
     assert_int_equal(dir_sync(at("none"), &e), ERR_IO);
+    assert_int_equal(file_sync(at("a/b/c/file"), &e), 0);
+    assert_int_equal(file_sync(at("none"), &e), ERR_IO);
+    assert_non_null(strstr(e.text, at("none")));
     assert_int_equal(symlink(folder, at("a/b/out")), 0); /* not followed: it leads back up */
     assert_int_equal(dir_remove_all(at("a"), &e), 0);
     assert_int_equal(access(at("a"), F_OK), -1);

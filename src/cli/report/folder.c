@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "cli/report/kept.h"
 
 #include "base/banned.h"
 
@@ -103,34 +103,34 @@ static void cleanup_json(json_t **json)
     json_decref(*json);
 }
 
-/* A name of a file right here: the index is a file like any other and may say anything. */
-static bool is_own_name(const char *name)
-{
-    return name && *name && *name != '.' && !strchr(name, '/');
-}
-
-static void remove_old(const struct folder *folder)
+json_t *folder_index(const struct folder *folder)
 {
     CLEANUP(cleanup_free) char *path = path_join(folder->path, REPORTS_INDEX);
     CLEANUP(cleanup_free) char *text = NULL;
     size_t size;
     if (!path || file_read(path, INDEX_MAX, &text, &size, NULL) != 0)
-        return;
-    CLEANUP(cleanup_json) json_t *index = json_loadb(text, size, 0, NULL);
+        return NULL;
+    return json_loadb(text, size, 0, NULL);
+}
+
+static void remove_old(const struct folder *folder, const json_t *kept)
+{
+    CLEANUP(cleanup_json) json_t *index = folder_index(folder);
     size_t i;
     json_t *entry;
     json_array_foreach(json_object_get(index, "reports"), i, entry)
     {
         const char *name = json_string_value(json_object_get(entry, "file"));
-        if (is_own_name(name))
+        if (name && index_own_name(name) && !kept_has(kept, name))
             (void)unlinkat(folder->lock, name, 0);
     }
-    (void)unlinkat(folder->lock, REPORTS_INDEX, 0);
+    if (index)
+        (void)unlinkat(folder->lock, REPORTS_INDEX, 0);
 }
 
-int folder_commit(struct folder *folder, struct err *e)
+int folder_commit(struct folder *folder, const json_t *kept, struct err *e)
 {
-    remove_old(folder);
+    remove_old(folder, kept);
     CLEANUP(cleanup_free) char *path = path_join(folder->path, REPORTS_LOG);
     if (!path)
         return err_nomem(e);

@@ -7,6 +7,7 @@
 #ifndef DEW_CLI_REPORT_FOLDER_H
 #define DEW_CLI_REPORT_FOLDER_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -32,8 +33,12 @@ struct folder {
 
 must_check int folder_open(const char *path, struct folder *ret, struct err *e);
 
-/* Removes the old reports and gives the log its name. */
-must_check int folder_commit(struct folder *folder, struct err *e);
+/* The index that lies in it: new reference, or NULL where there is none that can be read. */
+json_t *folder_index(const struct folder *folder);
+
+/* Removes the old reports that are not among the entries `kept` (or NULL), and gives the log its
+ * name. */
+must_check int folder_commit(struct folder *folder, const json_t *kept, struct err *e);
 
 /* Removes what a worker that was ended left half-written of `file`. */
 void folder_tidy(const struct folder *folder, const char *file, pid_t worker);

@@ -38,7 +38,7 @@ static json_t *entry_json(const struct report *report)
     return entry;
 }
 
-static json_t *captures_json(const struct capture_files *files)
+json_t *index_captures(const struct capture_files *files)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < files->count; i++) {
@@ -48,9 +48,19 @@ static json_t *captures_json(const struct capture_files *files)
     return list;
 }
 
-static json_t *reports_json(const struct plan *plan)
+json_t *index_run(const struct capture_files *files)
 {
-    json_t *list = json_array();
+    return text_or_null(files->run);
+}
+
+bool index_own_name(const char *name)
+{
+    return *name && *name != '.' && !strchr(name, '/');
+}
+
+static json_t *reports_json(const struct plan *plan, const json_t *kept)
+{
+    json_t *list = kept ? json_copy((json_t *)kept) : json_array();
     for (size_t i = 0; i < plan->count; i++) {
         enum report_status status = plan->reports[i].status;
         if (status != REPORT_WAITING && status != REPORT_RUNNING)
@@ -59,13 +69,14 @@ static json_t *reports_json(const struct plan *plan)
     return list;
 }
 
-json_t *index_json(const struct plan *plan, const struct index_source *source, const char *state)
+json_t *index_json(const struct plan *plan, const json_t *kept, const struct index_source *source,
+                   const char *state)
 {
     return json_pack("{s:i, s:s, s:s, s:{s:o, s:o}, s:o, s:o, s:o}", "schema", 1, "program",
                      PROGRAM_NAME " " DEW_VERSION, "state", state, "converter", "library",
                      text_or_null(source->library), "version", text_or_null(source->version), "run",
-                     text_or_null(source->files->run), "captures", captures_json(source->files),
-                     "reports", reports_json(plan));
+                     index_run(source->files), "captures", index_captures(source->files), "reports",
+                     reports_json(plan, kept));
 }
 
 static void cleanup_json(json_t **json)
@@ -73,14 +84,17 @@ static void cleanup_json(json_t **json)
     json_decref(*json);
 }
 
-int index_write(const struct plan *plan, const struct index_source *source, const char *state,
-                const char *folder, struct err *e)
+int index_write(const struct plan *plan, const json_t *kept, const struct index_source *source,
+                const char *state, const char *folder, struct err *e)
 {
-    CLEANUP(cleanup_json) json_t *json = index_json(plan, source, state);
+    CLEANUP(cleanup_json) json_t *json = index_json(plan, kept, source, state);
     CLEANUP(cleanup_free)
     char *text = json ? json_dumps(json, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : NULL;
     CLEANUP(cleanup_free) char *path = path_join(folder, REPORTS_INDEX);
     if (!text || !path)
         return err_nomem(e);
-    return file_replace(path, view_text(text), e);
+    bool last =
+        strcmp(state, "running") != 0; /* a flush for each report would outlast many of them */
+    return last ? file_replace(path, view_text(text), e)
+                : file_place(path, view_text(text), NULL, e);
 }

@@ -17,11 +17,21 @@ struct index_source {
     const struct capture_files *files;
 };
 
-/* `state`: "running", "done" or "interrupted". Reports that are not finished are left out. A new
- * reference, NULL without memory. */
-json_t *index_json(const struct plan *plan, const struct index_source *source, const char *state);
+/* What "captures" and "run" are for these files: new references, NULL without memory. */
+json_t *index_captures(const struct capture_files *files);
+json_t *index_run(const struct capture_files *files);
 
-must_check int index_write(const struct plan *plan, const struct index_source *source,
-                           const char *state, const char *folder, struct err *e);
+/* Whether `name` is that of a file in the index's own folder. */
+bool index_own_name(const char *name);
+
+/* `kept` are entries of an earlier index that hold on, or NULL. `state`: "running", "done" or
+ * "interrupted". Reports that are not finished are left out. A new reference, NULL without memory.
+ */
+json_t *index_json(const struct plan *plan, const json_t *kept, const struct index_source *source,
+                   const char *state);
+
+must_check int index_write(const struct plan *plan, const json_t *kept,
+                           const struct index_source *source, const char *state, const char *folder,
+                           struct err *e);
 
 #endif

@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/report/folder.h"
+#include "cli/report/kept.h"
 #include "cli/report/memory.h"
 #include "cli/report/pool.h"
 #include "xprof/scratch.h"
@@ -27,6 +28,7 @@ struct run {
     struct scratch scratch;
     struct pool pool;
     struct plan plan;
+    json_t *kept; /* entries of an earlier index that hold on, or NULL */
     uint64_t capture_bytes;
     struct report *making[POOL_MAX]; /* what the worker in a slot is at; borrowed from the plan */
 };
@@ -37,6 +39,7 @@ static void run_release(struct run *run)
     scratch_release(&run->scratch);
     folder_release(&run->folder);
     plan_release(&run->plan);
+    json_decref(run->kept);
 }
 
 /* On a terminal one line that changes, else a line a report. */
@@ -69,7 +72,7 @@ static void show(const struct run *run, const struct report *report)
 
 static int save_index(const struct run *run, const char *state, struct err *e)
 {
-    return index_write(&run->plan, &run->order->source, state, run->folder.path, e);
+    return index_write(&run->plan, run->kept, &run->order->source, state, run->folder.path, e);
 }
 
 static void finish(struct run *run, struct report *report, enum report_status status,
@@ -220,6 +223,21 @@ static int make_all(struct run *run, int *ret_signal, struct err *e)
     }
 }
 
+/* Once, at the end: a disk takes many files about as fast as one. */
+static int flush_reports(const struct run *run, struct err *e)
+{
+    for (size_t i = 0; i < run->plan.count; i++) {
+        const struct report *report = &run->plan.reports[i];
+        if (report->status != REPORT_OK && report->status != REPORT_EMPTY)
+            continue;
+        CLEANUP(cleanup_free) char *path = path_join(run->folder.path, report->file);
+        int result = path ? file_sync(path, e) : err_nomem(e);
+        if (result != 0)
+            return result;
+    }
+    return 0;
+}
+
 /* What kept the list of tools from coming, as an exit status. */
 static int no_names(const struct event *event, int *ret_signal, struct err *e)
 {
@@ -301,12 +319,19 @@ int run_reports(const struct run_order *order, struct run_outcome *ret, struct e
     int status = make_plan(&run, &ret->signal, e);
     if (status != EXIT_DONE)
         return status;
-    if (folder_commit(&run.folder, e) != 0 || make_all(&run, &ret->signal, e) != 0)
+    /* Asked for some reports, it is about these; the others stay. */
+    if (order->wishes.tools && !(run.kept = kept_read(&run.folder, &run.plan, &order->source))) {
+        (void)err_nomem(e);
+        return EXIT_FAILED;
+    }
+    if (folder_commit(&run.folder, run.kept, e) != 0 || make_all(&run, &ret->signal, e) != 0)
         return EXIT_FAILED;
     status = plan_count(&run.plan, REPORT_FAILED) > 0 ? EXIT_FAILED : EXIT_DONE;
-    if (save_index(&run, ret->signal ? "interrupted" : "done", e) != 0)
+    if (flush_reports(&run, e) != 0 ||
+        save_index(&run, ret->signal ? "interrupted" : "done", e) != 0)
         return EXIT_FAILED;
     ret->plan = run.plan;
     run.plan = (struct plan){0};
+    ret->kept = STEAL(run.kept);
     return status;
 }

@@ -21,7 +21,8 @@ struct run_order {
 
 struct run_outcome {
     struct plan plan;
-    int signal; /* the one that interrupted it, or 0 */
+    json_t *kept; /* what the index says beyond it: index.h */
+    int signal;   /* the one that interrupted it, or 0 */
 };
 
 /* Returns an exit_status, and fills the outcome where it is EXIT_DONE or EXIT_FAILED with reports

@@ -116,7 +116,7 @@ static int make_report(const struct worker_setup *setup, const struct converter 
     if (!path)
         return err_nomem(e);
     struct view data = view_of(made.data, made.size);
-    result = file_replace(path, data, e);
+    result = file_place(path, data, NULL, e); /* flushed at the end: run.c */
     if (result != 0)
         return result;
     answer->bytes = made.size;
