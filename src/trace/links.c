@@ -8,7 +8,6 @@
 
 #define HEADS LINKS_EXECUTIONS_MAX
 #define NO_SLOT UINT32_MAX
-#define CHAIN_MAX 256 /* ids of one hash; only a file made for it has as many */
 
 struct map_slot {
     uint64_t id, value;
@@ -71,7 +70,7 @@ static void map_put(struct links_map *map, uint64_t id, uint64_t value)
     uint32_t *link = map_link(map, id, &length);
     if (*link)
         map_unlink(map, link);
-    else if (length == CHAIN_MAX)
+    else if (length == LINKS_CHAIN_MAX)
         return;
     uint32_t at = map->cursor;
     struct map_slot *slot = &map->slots[at];
@@ -274,7 +273,10 @@ int links_execution(struct links *links, int64_t run, uint32_t device, int64_t s
         return 0;
     }
     uint32_t *head = &links->execution_heads[mix((uint64_t)run * 31 + device) % HEADS];
+    uint32_t length = 0, oldest = NO_SLOT;
     for (uint32_t at = *head; at != NO_SLOT; at = links->executions[at].hash_next) {
+        length++;
+        oldest = at;
         const struct links_execution *execution = &links->executions[at];
         if (execution->run == run && execution->device == device) {
             links->last_execution = at;
@@ -283,7 +285,9 @@ int links_execution(struct links *links, int64_t run, uint32_t device, int64_t s
             return 0;
         }
     }
-    uint32_t at = (uint32_t)(links->n_executions++ % LINKS_EXECUTIONS_MAX);
+    uint32_t at = length >= LINKS_CHAIN_MAX
+                      ? oldest
+                      : (uint32_t)(links->n_executions++ % LINKS_EXECUTIONS_MAX);
     struct links_execution *fresh = &links->executions[at];
     if (fresh->used) {
         uint32_t *link =

@@ -23,10 +23,12 @@
 #define LINKS_LAUNCHES_MAX 16
 #define LINKS_EXECUTIONS_MAX 8
 #define LINKS_IDS_MAX 32
+#define LINKS_CHAIN_MAX 3
 #else
 #define LINKS_LAUNCHES_MAX 32768
 #define LINKS_EXECUTIONS_MAX 16384
 #define LINKS_IDS_MAX 65536
+#define LINKS_CHAIN_MAX 256 /* of one hash; only a file made for it has as many */
 #endif
 
 #define LINKS_NONE UINT64_MAX

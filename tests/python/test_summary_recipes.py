@@ -452,6 +452,41 @@ plane /host:CPU
         assert [(r["name"], r["calls"]) for r in found["regions"]] == [(name, 1)]
 
 
+def test_events_of_the_runtime_are_counted_and_can_be_asked_for(answer):
+    lines = """
+host h
+window 0 50ms
+plane /host:CPU
+  line python id=1
+    event "$train.py:3 step" 1ms 2ms
+    event SlinkyThreadPool::Await 4ms 1ms
+    event "end: dot.1" 6ms 1ms
+    event mine 8ms 1ms
+    event SlinkyThreadPool::Await 60ms 1ms
+  line tf_XLAEigen/1 id=2
+    event somebodys 10ms 1ms
+"""
+    found = answer(lines)
+    host = {row["name"]: (row["calls"], row["total_ps"]) for row in found["host"]}
+    assert host == {
+        "$train.py:3 step": (1, 2 * MS),
+        "SlinkyThreadPool::Await": (2, 2 * MS),
+        "mine": (1, MS),
+        "somebodys": (1, MS),
+    }
+    assert [r["name"] for r in found["regions"]] == ["mine"], "workers open no regions"
+    receipt = found["receipt"]
+    assert (receipt["python_tracer_events"], receipt["events_outside"]) == (1, 1)
+    asked = answer(lines, "--region", "$*", "--region", "S*", "--region", "some*")
+    assert {r["name"]: r["calls"] for r in asked["regions"]} == {
+        "$train.py:3 step": 1,
+        "SlinkyThreadPool::Await": 2,
+        "somebodys": 1,
+    }
+    assert asked["receipt"] == receipt
+    assert {row["name"]: (row["calls"], row["total_ps"]) for row in asked["host"]} == host
+
+
 def test_collector_that_gave_nothing(answer):
     found = answer("""
 host h
