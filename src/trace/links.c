@@ -20,15 +20,8 @@ struct links_map {
     uint32_t heads[LINKS_IDS_MAX]; /* 1 + slot, 0 none */
     uint32_t cursor;
     uint32_t count; /* in use */
+    bool wrapped;   /* before, slots are not looked at: reading fresh memory costs a fault apart */
 };
-
-static uint32_t mix(uint64_t x)
-{
-    x ^= x >> 33;
-    x *= UINT64_C(0xff51afd7ed558ccd);
-    x ^= x >> 33;
-    return (uint32_t)x;
-}
 
 /* The profiler counts its ids up, thread by thread (the high half): neighbours share a cache line.
  */
@@ -74,13 +67,14 @@ static void map_put(struct links_map *map, uint64_t id, uint64_t value)
         return;
     uint32_t at = map->cursor;
     struct map_slot *slot = &map->slots[at];
-    if (slot->used)
+    if (map->wrapped && slot->used)
         map_remove(map, slot->id);
     uint32_t *head = map_head(map, id);
     *slot = (struct map_slot){.id = id, .value = value, .next = *head, .used = true};
     *head = at + 1;
     map->count++;
     map->cursor = (at + 1) % LINKS_IDS_MAX;
+    map->wrapped |= map->cursor == 0;
 }
 
 static uint64_t map_get(struct links_map *map, uint64_t id)
@@ -261,6 +255,12 @@ static struct links_launch *match(struct links *links, int64_t run, uint64_t can
     return launch;
 }
 
+/* Runs are counted up, too. */
+static uint32_t *execution_head(struct links *links, int64_t run, uint32_t device)
+{
+    return &links->execution_heads[((uint32_t)run + device * UINT32_C(2654435761)) % HEADS];
+}
+
 int links_execution(struct links *links, int64_t run, uint32_t device, int64_t start,
                     uint64_t candidate, uint32_t function,
                     const struct links_execution **ret_execution, bool *ret_first, struct err *e)
@@ -272,7 +272,7 @@ int links_execution(struct links *links, int64_t run, uint32_t device, int64_t s
         *ret_first = false;
         return 0;
     }
-    uint32_t *head = &links->execution_heads[mix((uint64_t)run * 31 + device) % HEADS];
+    uint32_t *head = execution_head(links, run, device);
     uint32_t length = 0, oldest = NO_SLOT;
     for (uint32_t at = *head; at != NO_SLOT; at = links->executions[at].hash_next) {
         length++;
@@ -285,13 +285,11 @@ int links_execution(struct links *links, int64_t run, uint32_t device, int64_t s
             return 0;
         }
     }
-    uint32_t at = length >= LINKS_CHAIN_MAX
-                      ? oldest
-                      : (uint32_t)(links->n_executions++ % LINKS_EXECUTIONS_MAX);
+    bool crowded = length >= LINKS_CHAIN_MAX, wrapped = links->n_executions >= LINKS_EXECUTIONS_MAX;
+    uint32_t at = crowded ? oldest : (uint32_t)(links->n_executions++ % LINKS_EXECUTIONS_MAX);
     struct links_execution *fresh = &links->executions[at];
-    if (fresh->used) {
-        uint32_t *link =
-            &links->execution_heads[mix((uint64_t)fresh->run * 31 + fresh->device) % HEADS];
+    if (crowded || wrapped) {
+        uint32_t *link = execution_head(links, fresh->run, fresh->device);
         while (*link != at)
             link = &links->executions[*link].hash_next;
         *link = fresh->hash_next;

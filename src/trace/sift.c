@@ -42,10 +42,10 @@ static bool hands_on(enum what what, const struct track *track, const struct xev
 }
 
 /* False for an event that is done with. */
-static bool take(const struct pass *pass, struct sift_count *count, const struct xevent *event)
+static bool take(const struct pass *pass, const struct track *track,
+                 const struct plane_state *plane, struct sift_count *count,
+                 const struct xevent *event)
 {
-    const struct track *track = &pass->tracks[event->line];
-    const struct plane_state *plane = &pass->planes[track->plane];
     count->outside += event->start_ps >= pass->window_end ||
                       event->start_ps + event->duration_ps < pass->window_start;
     if (plane->role != PLANE_HOST)
@@ -73,9 +73,17 @@ uint32_t sift_events(void *context, struct xevent *events, uint32_t n)
 {
     struct sift *sift = context;
     struct sift_count count = sift->count;
+    uint32_t line = 0;
+    const struct track *track = NULL;
+    const struct plane_state *plane = NULL;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < n; i++) {
-        if (!take(sift->pass, &count, &events[i]))
+        if (i == 0 || events[i].line != line) { /* most often the line goes on */
+            line = events[i].line;
+            track = &sift->pass->tracks[line];
+            plane = &sift->pass->planes[track->plane];
+        }
+        if (!take(sift->pass, track, plane, &count, &events[i]))
             continue;
         if (kept != i)
             events[kept] = events[i];

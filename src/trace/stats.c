@@ -73,7 +73,8 @@ static bool take_usual(struct event_stats *stats, enum stat_kind kind, const uin
     if (kind < STAT_PRODUCER) {
         if (tag != (XSTAT_REF << 3 | WIRE_VARINT))
             return false;
-        stats->texts[kind] = (struct xstat){.kind = XSTAT_KIND_REF, .integer = value};
+        stats->texts[kind].kind = XSTAT_KIND_REF;
+        stats->texts[kind].integer = value;
     } else {
         if (tag != (XSTAT_INT64 << 3 | WIRE_VARINT) && tag != (XSTAT_UINT64 << 3 | WIRE_VARINT))
             return false;

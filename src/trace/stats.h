@@ -32,7 +32,7 @@ struct stat_ids {
 
 void stat_ids_find(struct stat_ids *ret_ids, const struct xplane *plane);
 
-/* What one event has. Set are only those in `has`. */
+/* What one event has. Set are only those in `has`, and of a text that is a reference only that. */
 struct event_stats {
     uint32_t has;
     int64_t integers[STAT_KINDS];
