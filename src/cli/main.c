@@ -145,11 +145,29 @@ static void offer_options(struct suggest *suggest, const struct poptOption *opti
             suggest_offer(suggest, option->longName);
 }
 
-static int wrong_option(const struct command *command, poptContext context, int code)
+/* popt names the argument that it read last, which for a bad value is the value: "x" of "--top x".
+ * The option stands before it. */
+static const char *option_before(const char *given, int argc, const char **argv)
+{
+    for (int i = 2; i < argc; i++) {
+        if (argv[i] == given && given[0] != '-' && argv[i - 1][0] == '-')
+            return argv[i - 1];
+    }
+    return NULL;
+}
+
+static int wrong_option(const struct command *command, poptContext context, int code, int argc,
+                        const char **argv)
 {
     const char *given = poptBadOption(context, POPT_BADOPTION_NOALIAS);
     if (!given)
         given = "";
+    const char *option = option_before(given, argc, argv);
+    if (option) {
+        complain("%s %s: %s ('" PROGRAM_NAME " %s --help' lists the options)", option, given,
+                 poptStrerror(code), command->name);
+        return EXIT_USAGE;
+    }
     struct suggest suggest = suggest_for(given + strspn(given, "-"));
     if (code == POPT_ERROR_BADOPT && command->options)
         offer_options(&suggest, command->options);
@@ -161,8 +179,34 @@ static int wrong_option(const struct command *command, poptContext context, int 
     return EXIT_USAGE;
 }
 
-static int wrong_arguments(const struct command *command)
+/* The option whose value the last argument is; NULL where it is none. */
+static const struct poptOption *option_that_took(const struct command *command, int argc,
+                                                 const char **argv)
 {
+    const char *name = argc > 2 && argv[argc - 1][0] != '-' ? argv[argc - 2] : "";
+    if (name[0] != '-' || strchr(name, '='))
+        return NULL;
+    for (const struct poptOption *option = command->options;
+         option && (option->longName || option->arg); option++) {
+        bool longer = name[1] == '-' && option->longName && strcmp(name + 2, option->longName) == 0;
+        bool shorter = name[1] && name[1] == option->shortName && !name[2];
+        if ((longer || shorter) && option->argDescrip)
+            return option;
+    }
+    return NULL;
+}
+
+static int wrong_arguments(const struct command *command, int count, int argc, const char **argv)
+{
+    const struct poptOption *took =
+        count < command->min_arguments ? option_that_took(command, argc, argv) : NULL;
+    if (took) {
+        complain("%s takes a %s, and took '%s' as that; nothing is left for %s ('" PROGRAM_NAME
+                 " %s --help' explains it)",
+                 argv[argc - 2], took->argDescrip, argv[argc - 1], command->arguments,
+                 command->name);
+        return EXIT_USAGE;
+    }
     complain("usage: " PROGRAM_NAME " %s [OPTIONS] %s ('" PROGRAM_NAME " %s --help' explains it)",
              command->name, command->arguments ? command->arguments : "", command->name);
     return EXIT_USAGE;
@@ -189,7 +233,7 @@ static int run_command(const struct command *command, int argc, const char **arg
     while ((code = poptGetNextOpt(context)) > 0)
         continue;
     if (code < -1)
-        return wrong_option(command, context, code);
+        return wrong_option(command, context, code, argc, argv);
     if (help_asked)
         return command_help(command, context);
     static const char *nothing[] = {NULL};
@@ -201,7 +245,7 @@ static int run_command(const struct command *command, int argc, const char **arg
         count++;
     if (count < command->min_arguments ||
         (command->max_arguments != ARGUMENTS_ANY && count > command->max_arguments))
-        return wrong_arguments(command);
+        return wrong_arguments(command, count, argc, argv);
     return command->run(arguments);
 }
 

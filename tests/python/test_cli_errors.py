@@ -43,6 +43,29 @@ def test_a_wrong_value_is_no_reason_to_guess_a_name(program, tmp_path):
     assert b"did you mean" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    "typed, named",
+    [
+        (("--top", "x"), b"--top x: "),
+        (("--top=x",), b"--top=x: "),
+        (("-n", "x"), b"-n x: "),
+        (("--json", "--top", "x"), b"--top x: "),
+    ],
+)
+def test_a_wrong_value_is_named_with_its_option(program, tmp_path, typed, named):
+    done = run(program, "summary", *typed, tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"dew-profile: " + named)
+
+
+@pytest.mark.parametrize("option", ["--html", "--csv", "-r", "--partial"])
+def test_an_option_that_swallowed_the_capture_says_so(program, tmp_path, option):
+    done = run(program, "summary", "--top", "3", option, "h.xplane.pb")
+    assert done.returncode == 2
+    assert option.encode() in done.stderr and b"'h.xplane.pb'" in done.stderr
+    assert b"nothing is left for CAPTURE" in done.stderr
+
+
 @pytest.mark.parametrize("command", ["report", "summary"])
 @pytest.mark.parametrize(
     "name", [b"a\nb", b"a\rb", b"\x1b[31mred", b"%s%n%s", b"\x07bell", b"x" * 250, b"\xff\xfe"]
