@@ -21,10 +21,19 @@ static void put(json_t *object, const char *key, json_t *value)
     (void)json_object_set_new(object, key, value);
 }
 
+static json_t *causes_json(const uint64_t by_cause[IDLE_CAUSES])
+{
+    json_t *object = json_object();
+    for (int cause = 0; cause < IDLE_CAUSES; cause++)
+        put(object, summary_cause_name((enum idle_cause)cause), number(by_cause[cause]));
+    return object;
+}
+
 static json_t *device_json(const struct summary *summary, const struct summary_device *device)
 {
-    json_t *object = json_object(), *regions = json_array(), *causes = json_object();
+    json_t *object = json_object(), *regions = json_array();
     put(object, "name", text(device->name));
+    put(object, "used", json_boolean(device->used));
     put(object, "ops", number(device->ops));
     put(object, "op_time_ps", number(device->op_time_ps));
     put(object, "busy_ps", number(device->busy_ps));
@@ -36,13 +45,11 @@ static json_t *device_json(const struct summary *summary, const struct summary_d
             text(part->region == SUMMARY_NO_REGION ? SUMMARY_NO_REGION_NAME
                                                    : summary->regions[part->region].name));
         put(row, "idle_ps", number(part->idle_ps));
+        put(row, "by_cause", causes_json(part->by_cause));
         (void)json_array_append_new(regions, row);
     }
     put(object, "idle_by_region", regions);
-    for (int cause = 0; cause < IDLE_CAUSES; cause++)
-        put(causes, summary_cause_name((enum idle_cause)cause),
-            number(device->idle_by_cause[cause]));
-    put(object, "idle_by_cause", causes);
+    put(object, "idle_by_cause", causes_json(device->idle_by_cause));
     put(object, "collective_ps", number(device->collective_ps));
     put(object, "collective_exposed_ps", number(device->collective_exposed_ps));
     put(object, "async_ops", number(device->async_ops));
@@ -73,6 +80,7 @@ static json_t *region_json(const struct summary_region *region)
     put(object, "launched_ops", number(region->launched_ops));
     put(object, "launched_by", text(summary_launched_name(region->launched_by)));
     put(object, "idle_behind_ps", number(region->idle_behind_ps));
+    put(object, "idle_behind_by_cause", causes_json(region->idle_behind_by_cause));
     return object;
 }
 

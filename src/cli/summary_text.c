@@ -52,31 +52,30 @@ static void print_name(FILE *file, const char *name)
     output_text(file, view_text(name));
 }
 
+static void say_time(FILE *file, uint64_t value)
+{
+    char buffer[FORMAT_MAX];
+    (void)fputs(ps(value, buffer), file);
+}
+
+static void say_count(FILE *file, uint64_t value)
+{
+    (void)fprintf(file, "%" PRIu64, value);
+}
+
 static void headline(FILE *file, const struct summary *summary)
 {
-    char a[FORMAT_MAX], b[FORMAT_MAX];
+    const struct summary_voice voice = {file, print_name, say_time, say_count};
+    char a[FORMAT_MAX];
     (void)fputs(style_begin(file, STYLE_BOLD), file);
-    if (summary->n_devices == 0) {
-        (void)fputs("No device work is in this capture.", file);
-    } else {
-        uint64_t idle = summary_idle(summary), window = summary->window_ps * summary->n_devices;
-        const struct summary_region *most = summary_most_idle_region(summary);
-        (void)fprintf(file, "The device%s waited %s of the time", summary->n_devices > 1 ? "s" : "",
-                      share(idle, window, a));
-        if (most && idle) {
-            (void)fprintf(file, ", %s of that behind ", share(most->idle_behind_ps, idle, b));
-            print_name(file, most->name);
-        }
-        (void)fputc('.', file);
-    }
+    summary_say_headline(&voice, summary);
     (void)fprintf(file, "%s\n", style_end(file));
-    if (summary->n_devices && summary_idle(summary))
-        (void)fprintf(file, "Mostly %s waited %s.\n", summary->n_devices > 1 ? "they" : "it",
-                      summary_idle_cause_words(summary));
-    if (summary->steps.count)
-        (void)fprintf(file, "%" PRIu64 " steps, median %s, slowest %s.\n", summary->steps.count,
-                      ps(summary->steps.durations.p50_ps, a),
-                      ps(summary->steps.durations.max_ps, b));
+    if (summary_say_advice(&voice, summary))
+        (void)fputc('\n', file);
+    if (summary_say_unused(&voice, summary))
+        (void)fputc('\n', file);
+    if (summary_say_steps(&voice, summary))
+        (void)fputc('\n', file);
     (void)fputs(style_begin(file, STYLE_FAINT), file);
     (void)fprintf(file, "%s window, %s, %" PRIu64 " events, ", ps(summary->window_ps, a),
                   summary->platform == PLATFORM_NONE ? "no platform"
@@ -198,10 +197,12 @@ static int print_steps(FILE *file, const struct summary *summary, struct err *e)
     }
     char a[FORMAT_MAX], b[FORMAT_MAX], c[FORMAT_MAX], d[FORMAT_MAX];
     const struct summary_spread *s = &steps->durations;
-    (void)fprintf(file, "  %" PRIu64 " steps: mean %s, p50 %s, p90 %s, max %s", s->count,
-                  ps(s->mean_ps, a), ps(s->p50_ps, b), ps(s->p90_ps, c), ps(s->max_ps, d));
+    (void)fprintf(file, "  %" PRIu64 " step%s: mean %s, p50 %s, p90 %s, max %s", s->count,
+                  s->count == 1 ? "" : "s", ps(s->mean_ps, a), ps(s->p50_ps, b), ps(s->p90_ps, c),
+                  ps(s->max_ps, d));
     if (summary->n_devices)
-        (void)fprintf(file, "; device busy %s of them", share(steps->busy_ps, s->total_ps, a));
+        (void)fprintf(file, "; device busy %s of %s", share(steps->busy_ps, s->total_ps, a),
+                      s->count == 1 ? "it" : "them");
     if (steps->cut)
         (void)fprintf(file, "; %" PRIu64 " cut", steps->cut);
     (void)fputc('\n', file);

@@ -20,14 +20,11 @@ static int regions_reserve(struct device *device, uint32_t n, struct err *e)
     uint32_t room = device->regions_room ? device->regions_room : 8;
     while (room < n)
         room *= 2;
-    uint64_t **arrays[] = {&device->idle_by_region, &device->busy_by_region};
-    for (size_t i = 0; i < 2; i++) {
-        uint64_t *grown = realloc(*arrays[i], room * sizeof(*grown));
-        if (!grown)
-            return err_nomem(e);
-        memset(grown + device->regions_room, 0, (room - device->regions_room) * sizeof(*grown));
-        *arrays[i] = grown;
-    }
+    struct device_region *grown = realloc(device->by_region, room * sizeof(*grown));
+    if (!grown)
+        return err_nomem(e);
+    memset(grown + device->regions_room, 0, (room - device->regions_room) * sizeof(*grown));
+    device->by_region = grown;
     device->regions_room = room;
     return 0;
 }
@@ -41,8 +38,12 @@ int devices_init(struct devices *devices, int64_t window_start, int64_t window_e
     if (!devices->all)
         return err_nomem(e);
     struct span from = {.until = window_start};
-    devices->all[0] = (struct device){
-        .busy = from, .collective = from, .compute = from, .either = from, .mark = window_start};
+    devices->all[0] = (struct device){.busy = from,
+                                      .collective = from,
+                                      .compute = from,
+                                      .either = from,
+                                      .mark = window_start,
+                                      .first_open = DEVICES_NO_SLOT};
     return regions_reserve(&devices->all[0], 1, e);
 }
 
@@ -61,7 +62,7 @@ int devices_add(struct devices *devices, const char *name, int64_t ordinal, uint
     const struct device *blank = &devices->all[0];
     struct device *device = &devices->all[1 + devices->count];
     *device = *blank;
-    device->idle_by_region = device->busy_by_region = NULL;
+    device->by_region = NULL;
     device->regions_room = 0;
     device->ordinal = ordinal;
     (void)snprintf(device->name, sizeof(device->name), "%s", name);
@@ -69,8 +70,7 @@ int devices_add(struct devices *devices, const char *name, int64_t ordinal, uint
     int r = regions_reserve(device, blank->regions_room, e);
     if (r < 0)
         return r;
-    memcpy(device->idle_by_region, blank->idle_by_region,
-           blank->regions_room * sizeof(*device->idle_by_region));
+    memcpy(device->by_region, blank->by_region, blank->regions_room * sizeof(*device->by_region));
     if (devices->n_strip) {
         device->strip = calloc(devices->n_strip, sizeof(*device->strip));
         if (!device->strip)
@@ -84,6 +84,28 @@ int devices_add(struct devices *devices, const char *name, int64_t ordinal, uint
 static int64_t idle_from(const struct device *device)
 {
     return device->busy.until > device->mark ? device->busy.until : device->mark;
+}
+
+/* The gap that is open goes on in the region of this slot. */
+static void open_add(struct device *device, uint32_t slot, uint64_t idle)
+{
+    struct device_region *region = &device->by_region[slot];
+    if (!region->open) {
+        region->next_open = device->first_open;
+        device->first_open = slot;
+    }
+    region->open += idle;
+}
+
+/* It is over, and this was its cause. */
+static void open_close(struct device *device, enum idle_cause cause)
+{
+    while (device->first_open != DEVICES_NO_SLOT) {
+        struct device_region *region = &device->by_region[device->first_open];
+        region->idle[cause] += region->open;
+        region->open = 0;
+        device->first_open = region->next_open;
+    }
 }
 
 int devices_advance(struct devices *devices, int64_t now, uint32_t region, struct err *e)
@@ -100,11 +122,15 @@ int devices_advance(struct devices *devices, int64_t now, uint32_t region, struc
                 return r;
         }
         int64_t from = idle_from(device);
-        uint64_t idle = device->gaps_ps + (from < now ? (uint64_t)(now - from) : 0);
-        device->gaps_ps = 0;
-        device->idle_by_region[slot] += idle;
-        device->busy_by_region[slot] += (uint64_t)(now - device->mark) - idle;
-        device->idle_ps += idle;
+        uint64_t idle = from < now ? (uint64_t)(now - from) : 0;
+        if (idle)
+            open_add(device, slot, idle);
+        for (int cause = 0; cause < IDLE_CAUSES; cause++) {
+            device->by_region[slot].idle[cause] += device->gaps_ps[cause];
+            idle += device->gaps_ps[cause];
+            device->gaps_ps[cause] = 0;
+        }
+        device->by_region[slot].busy += (uint64_t)(now - device->mark) - idle;
         device->mark = now;
     }
     return 0;
@@ -160,7 +186,8 @@ static void strip_add(const struct devices *devices, struct device *device, int6
     }
 }
 
-void devices_op(struct devices *devices, uint32_t index, int64_t start, int64_t end)
+void devices_op(struct devices *devices, uint32_t index, int64_t start, int64_t end,
+                enum idle_cause cause)
 {
     struct device *device = &devices->all[1 + index];
     if (start >= devices->window_end || end < devices->window_start)
@@ -169,7 +196,9 @@ void devices_op(struct devices *devices, uint32_t index, int64_t start, int64_t 
     end = clip(devices, end);
     int64_t from = idle_from(device);
     if (start > from)
-        device->gaps_ps += (uint64_t)(start - from);
+        device->gaps_ps[cause] += (uint64_t)(start - from);
+    if (start > device->busy.until)
+        open_close(device, cause);
     device->has_op = true;
     uint64_t added = span_add(&device->busy, start, end);
     if (added && device->strip)
@@ -181,19 +210,15 @@ int devices_finish(struct devices *devices, uint32_t region, struct err *e)
     int r = devices_advance(devices, devices->window_end, region, e);
     if (r < 0)
         return r;
-    for (uint32_t i = 1; i <= devices->count; i++) {
-        struct device *device = &devices->all[i];
-        if (device->busy.until < devices->window_end)
-            device->cause[IDLE_EDGE] += (uint64_t)(devices->window_end - device->busy.until);
-    }
+    for (uint32_t i = 1; i <= devices->count; i++)
+        open_close(&devices->all[i], IDLE_EDGE);
     return 0;
 }
 
 void devices_release(struct devices *devices)
 {
     for (uint32_t i = 0; devices->all && i <= devices->count; i++) {
-        free(devices->all[i].idle_by_region);
-        free(devices->all[i].busy_by_region);
+        free(devices->all[i].by_region);
         free(devices->all[i].strip);
     }
     free(devices->all);

@@ -3,8 +3,10 @@
  *
  * Each device is accounted up to its `mark`. Before the innermost region changes, and at a step's
  * ends, devices_advance() books the time since the mark: what is not covered by an op is idle and
- * goes to the region that was innermost. Ops arrive by start, so what is booked never changes. All
- * positions are clipped to the window, which is why busy and idle parts add up to it exactly. */
+ * goes to the region that was innermost. Ops arrive by start, so what is booked never changes. The
+ * cause of a gap is known when the op arrives that ends it; until then its parts are `open` in
+ * their regions. All positions are clipped to the window, which is why busy and idle parts add up
+ * to it exactly. */
 #ifndef DEW_TRACE_DEVICES_H
 #define DEW_TRACE_DEVICES_H
 
@@ -13,6 +15,15 @@
 
 #define DEVICES_MAX 4096
 
+/* What a device did while a region was innermost. */
+struct device_region {
+    uint64_t busy; /* for overlap */
+    uint64_t idle[IDLE_CAUSES];
+    uint64_t open;      /* of the gap that no op has ended yet */
+    uint32_t next_open; /* the next slot with such a part, or DEVICES_NO_SLOT */
+};
+#define DEVICES_NO_SLOT UINT32_MAX
+
 struct device {
     char name[64];
     int64_t ordinal;
@@ -20,12 +31,10 @@ struct device {
     uint64_t ops, op_time_ps, async_ops, async_ps;
     struct span busy, collective, compute, either;
     int64_t mark;
-    uint64_t gaps_ps; /* idle time between ops since the mark, not booked yet */
-    uint64_t idle_ps;
-    uint64_t *idle_by_region; /* [0] no region, [1 + region] */
-    uint64_t *busy_by_region; /* the same for overlap */
+    uint64_t gaps_ps[IDLE_CAUSES];   /* idle time between ops since the mark, not booked yet */
+    struct device_region *by_region; /* [0] no region, [1 + region] */
     uint32_t regions_room;
-    uint64_t cause[IDLE_CAUSES];
+    uint32_t first_open;
     bool has_op; /* inside the window */
     uint64_t *strip;
     uint64_t strip_bucket, strip_edge; /* the last one filled, and where it ends */
@@ -63,11 +72,20 @@ struct device_times {
 /* What the devices did up to `now`, which must have been advanced to. */
 struct device_times devices_until(const struct devices *devices, int64_t now);
 
-/* An op. The cause of a gap in front of it has been booked by the caller (devices_gap()). */
-void devices_op(struct devices *devices, uint32_t index, int64_t start, int64_t end);
+/* An op, and the cause of the gap in front of it, which counts where devices_gap() found one. */
+void devices_op(struct devices *devices, uint32_t index, int64_t start, int64_t end,
+                enum idle_cause cause);
 
 /* The end of what the device did before `start`, where [ret, start) is a gap inside the window. */
 bool devices_gap(const struct devices *devices, uint32_t index, int64_t start, int64_t *ret_from);
+
+static inline uint64_t device_region_idle(const struct device_region *region)
+{
+    uint64_t sum = 0;
+    for (int cause = 0; cause < IDLE_CAUSES; cause++)
+        sum += region->idle[cause];
+    return sum;
+}
 
 /* After the last event: books to the window's end. */
 must_check int devices_finish(struct devices *devices, uint32_t region, struct err *e);

@@ -106,19 +106,17 @@ int pass_op_of_stats(struct pass *pass, struct plane_state *plane, struct name_s
 }
 
 /* Why the device did nothing before this op. */
-static void book_gap(struct pass *pass, uint32_t device, int64_t start,
-                     const struct op_launch *launch)
+static enum idle_cause cause_of_gap(struct pass *pass, uint32_t device, int64_t start,
+                                    const struct op_launch *launch)
 {
     int64_t from;
     if (!devices_gap(&pass->devices, device, start, &from))
-        return;
-    struct device *its = devices_at(&pass->devices, device);
-    enum idle_cause cause = !its->has_op           ? IDLE_EDGE
-                            : launch->follows      ? IDLE_BETWEEN
-                            : !launch->known       ? IDLE_UNKNOWN
-                            : launch->start > from ? IDLE_HOST
-                                                   : IDLE_BETWEEN;
-    its->cause[cause] += (uint64_t)(start - from);
+        return IDLE_BETWEEN; /* there is none to book */
+    return !devices_at(&pass->devices, device)->has_op ? IDLE_EDGE
+           : launch->follows                           ? IDLE_BETWEEN
+           : !launch->known                            ? IDLE_UNKNOWN
+           : launch->start > from                      ? IDLE_HOST
+                                                       : IDLE_BETWEEN;
 }
 
 static void book_collectives(struct pass *pass, struct device *device, const struct op_data *op,
@@ -138,8 +136,7 @@ void pass_op(struct pass *pass, uint32_t device, uint32_t op, const struct xeven
 {
     int64_t start = event->start_ps, end = start + event->duration_ps;
     uint64_t duration = (uint64_t)event->duration_ps;
-    book_gap(pass, device, start, launch);
-    devices_op(&pass->devices, device, start, end);
+    devices_op(&pass->devices, device, start, end, cause_of_gap(pass, device, start, launch));
     struct device *its = devices_at(&pass->devices, device);
     struct op_data *data = &pass->ops.all[op];
     book_collectives(pass, its, data, start, end);

@@ -92,7 +92,7 @@ static int put_regions(struct pass *pass, struct summary *summary, uint32_t **re
             for (uint32_t d = 0; d < pass->devices.count; d++) {
                 const struct device *device = devices_at(&pass->devices, d);
                 if (order[i].index + 1 < device->regions_room)
-                    add_saturated(&region->launched_ps, device->busy_by_region[order[i].index + 1]);
+                    add_saturated(&region->launched_ps, device->by_region[order[i].index + 1].busy);
             }
         }
         result_spread(&region->calls, &data->calls);
@@ -112,8 +112,9 @@ static int put_device_idle(const struct device *device, struct summary *summary,
     if (!order)
         return err_nomem(e);
     for (uint32_t i = 0; i < n; i++) {
-        if (device->idle_by_region[i])
-            order[kept++] = (struct order){device->idle_by_region[i], i};
+        uint64_t idle = device_region_idle(&device->by_region[i]);
+        if (idle)
+            order[kept++] = (struct order){idle, i};
     }
     qsort(order, kept, sizeof(*order), order_by_key);
     to->idle_by_region = arena_alloc(&summary->arena, (kept + 1) * sizeof(*to->idle_by_region));
@@ -121,9 +122,18 @@ static int put_device_idle(const struct device *device, struct summary *summary,
         return err_nomem(e);
     for (uint32_t i = 0; i < kept; i++) {
         uint32_t region = order[i].index ? place[order[i].index - 1] : SUMMARY_NO_REGION;
-        to->idle_by_region[i] = (struct summary_region_idle){region, order[i].key};
-        if (region != SUMMARY_NO_REGION)
-            add_saturated(&summary->regions[region].idle_behind_ps, order[i].key);
+        const uint64_t *causes = device->by_region[order[i].index].idle;
+        to->idle_by_region[i] = (struct summary_region_idle){region, order[i].key, {0}};
+        memcpy(to->idle_by_region[i].by_cause, causes, sizeof(to->idle_by_region[i].by_cause));
+        to->idle_ps += order[i].key;
+        for (int cause = 0; cause < IDLE_CAUSES; cause++)
+            to->idle_by_cause[cause] += causes[cause];
+        if (region == SUMMARY_NO_REGION)
+            continue;
+        struct summary_region *its = &summary->regions[region];
+        add_saturated(&its->idle_behind_ps, order[i].key);
+        for (int cause = 0; cause < IDLE_CAUSES; cause++)
+            add_saturated(&its->idle_behind_by_cause[cause], causes[cause]);
     }
     to->n_idle_by_region = kept;
     return 0;
@@ -141,12 +151,10 @@ static int put_devices(struct pass *pass, struct summary *summary, const uint32_
         to->ops = device->ops;
         to->op_time_ps = device->op_time_ps;
         to->busy_ps = device->busy.covered;
-        to->idle_ps = device->idle_ps;
         to->collective_ps = device->collective.covered;
         to->collective_exposed_ps = device->either.covered - device->compute.covered;
         to->async_ops = device->async_ops;
         to->async_ps = device->async_ps;
-        memcpy(to->idle_by_cause, device->cause, sizeof(device->cause));
         if (device->strip) {
             to->strip_busy_ps =
                 arena_alloc(&summary->arena, summary->n_strip * sizeof(*device->strip));
@@ -230,6 +238,8 @@ int pass_result(struct pass *pass, struct summary *summary, struct err *e)
     int r = put_regions(pass, summary, &place, e);
     if (r == 0)
         r = put_devices(pass, summary, place, e);
+    if (r == 0)
+        r = result_waits(summary, e);
     if (r == 0)
         r = result_steps(pass, summary, e);
     if (r == 0)

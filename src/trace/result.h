@@ -27,6 +27,8 @@ int order_by_key(const void *a, const void *b);
 /* Room for n; NULL where there is no memory. */
 struct order *order_new(size_t n);
 
+/* After the devices and the regions. */
+must_check int result_waits(struct summary *summary, struct err *e);
 must_check int result_steps(struct pass *pass, struct summary *summary, struct err *e);
 must_check int result_ops(struct pass *pass, struct summary *summary, struct err *e);
 must_check int result_host_names(struct pass *pass, struct summary *summary, struct err *e);

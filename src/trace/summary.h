@@ -10,6 +10,7 @@
  * Invariants that writers may rely on, and that the tests hold for every device of every file:
  *   busy_ps + idle_ps == window_ps
  *   sum of idle_by_region == idle_ps == sum of idle_by_cause
+ *   sum of a region's by_cause == its idle_ps
  *
  * It never prints. What is odd about a capture is in `receipt` as numbers and in `warnings` as
  * sentences that name the remedy. A damaged file is no failure of summary_run(): `receipt.damaged`
@@ -59,6 +60,7 @@ struct summary_spread {
 struct summary_region_idle {
     uint32_t region; /* index into summary.regions, or SUMMARY_NO_REGION */
     uint64_t idle_ps;
+    uint64_t by_cause[IDLE_CAUSES];
 };
 #define SUMMARY_NO_REGION UINT32_MAX
 #define SUMMARY_NO_REGION_NAME "(no region)"
@@ -69,6 +71,7 @@ struct summary_region_idle {
 
 struct summary_device {
     const char *name;    /* "cpu:0", "gpu:0", "tpu:0" */
+    bool used;           /* false: (nearly) no work, compared with the busiest device's */
     uint64_t ops;        /* op events */
     uint64_t op_time_ps; /* sum of their durations */
     uint64_t busy_ps;    /* length of the union of their intervals inside the window */
@@ -82,6 +85,15 @@ struct summary_device {
     uint64_t *strip_busy_ps;        /* summary.n_strip buckets of busy time, or NULL */
 };
 
+/* What the used devices waited for, together. */
+struct summary_waits {
+    size_t n_devices;                   /* the used ones */
+    uint64_t time_ps;                   /* their windows */
+    struct summary_region_idle all;     /* its `region` means nothing */
+    struct summary_region_idle *behind; /* largest first; only parts above 0 */
+    size_t n_behind;
+};
+
 struct summary_region {
     const char *name;
     struct summary_spread calls; /* host durations */
@@ -90,6 +102,7 @@ struct summary_region {
     uint64_t launches; /* launch calls made while it was the innermost region of that thread */
     enum launched_by launched_by;
     uint64_t idle_behind_ps; /* all devices' idle time given to it */
+    uint64_t idle_behind_by_cause[IDLE_CAUSES];
 };
 
 struct summary_step {
@@ -171,6 +184,7 @@ struct summary {
     bool step_range; /* restricted by --step */
     struct summary_device *devices;
     size_t n_devices;
+    struct summary_waits waits;
     struct summary_region *regions; /* by total, largest first */
     size_t n_regions;
     const char *regions_from; /* words: "the manifest", "names", "--region" */

@@ -68,8 +68,14 @@ static void adds_up(const struct summary *summary)
     for (size_t i = 0; i < summary->n_devices; i++) {
         const struct summary_device *device = &summary->devices[i];
         uint64_t sum = device->busy_ps;
-        for (size_t k = 0; k < device->n_idle_by_region; k++)
-            sum += device->idle_by_region[k].idle_ps;
+        for (size_t k = 0; k < device->n_idle_by_region; k++) {
+            const struct summary_region_idle *part = &device->idle_by_region[k];
+            uint64_t causes = 0;
+            for (int cause = 0; cause < IDLE_CAUSES; cause++)
+                causes += part->by_cause[cause];
+            assert_true(causes == part->idle_ps);
+            sum += part->idle_ps;
+        }
         assert_true(sum == summary->window_ps);
     }
 }

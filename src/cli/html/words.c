@@ -16,43 +16,19 @@ void html_slot_title(const struct html_page *page)
     html_text(page->out, page->summary->host);
 }
 
-static void waited(FILE *out, const struct summary *summary)
-{
-    uint64_t idle = summary_idle(summary);
-    const struct summary_region *most = summary_most_idle_region(summary);
-    (void)fprintf(out, "The device%s waited ", summary->n_devices > 1 ? "s" : "");
-    html_share(out, idle, summary->window_ps * summary->n_devices);
-    (void)fputs(" of the time", out);
-    if (most && idle) {
-        (void)fputs(", ", out);
-        html_share(out, most->idle_behind_ps, idle);
-        (void)fputs(" of that behind ", out);
-        html_name(out, most->name);
-    }
-    (void)fputs(".", out);
-}
-
 void html_slot_headline(const struct html_page *page)
 {
     FILE *out = page->out;
     const struct summary *summary = page->summary;
+    const struct summary_voice voice = {out, html_name, html_ps, html_count};
     (void)fputs("<h1>", out);
-    if (summary->n_devices)
-        waited(out, summary);
-    else
-        (void)fputs("No device work is in this capture.", out);
+    summary_say_headline(&voice, summary);
     (void)fputs("</h1>\n<p class=\"lede\">", out);
-    if (summary_idle(summary))
-        (void)fprintf(out, "Mostly %s waited %s. ", summary->n_devices > 1 ? "they" : "it",
-                      summary_idle_cause_words(summary));
-    if (summary->steps.count) {
-        html_count(out, summary->steps.count);
-        (void)fprintf(out, " step%s, median ", summary->steps.count > 1 ? "s" : "");
-        html_ps(out, summary->steps.durations.p50_ps);
-        (void)fputs(", slowest ", out);
-        html_ps(out, summary->steps.durations.max_ps);
-        (void)fputs(".", out);
-    }
+    if (summary_say_advice(&voice, summary))
+        (void)fputs(" ", out);
+    if (summary_say_unused(&voice, summary))
+        (void)fputs(" ", out);
+    (void)summary_say_steps(&voice, summary);
     (void)fputs("</p>", out);
 }
 

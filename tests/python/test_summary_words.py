@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `dew-profile summary` says first, in words: true, in agreement, and of use."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
+
+
+def recipe(window, executions, regions=(), steps=()):
+    """A CPU capture, times in ms. An execution is (launch, [(op start, duration)], device)."""
+    host, worker = [], []
+    for i, (at, ops, *device) in enumerate(executions, 1):
+        host.append((at, f"event X::ExecuteHelperOnSingleDevice {at}ms 0.5ms"))
+        host.append((at + 0.1, f"event ThreadpoolListener::Record {at + 0.1}ms 0 _p={i}"))
+        worker.append((ops[0][0], f"event ThreadpoolListener::StartRegion {ops[0][0]}ms 0 _c={i}"))
+        for start, duration in ops:
+            stats = (
+                f"hlo_op=dot.{i} hlo_module=jit_f run_id={i} device_ordinal={(device or [0])[0]}"
+            )
+            worker.append((start, f"event dot.{i} {start}ms {duration}ms {stats}"))
+        end = sum(ops[-1])
+        worker.append((end, f"event ThreadpoolListener::StopRegion {end}ms 0"))
+    for name, start, duration in regions:
+        host.append((start - 0.01, f"event {name} {start}ms {duration}ms"))
+    for number, start, duration in steps:
+        host.append((start - 0.02, f"event train {start}ms {duration}ms step_num={number}"))
+
+    def line(events):
+        ordered = sorted(events, key=lambda event: event[0])
+        return "\n".join("    " + words for _, words in ordered)
+
+    return (
+        f"host h\nwindow 0 {window}ms\nplane /host:CPU\n  line python id=1\n{line(host)}\n"
+        f"  line tf_XLAEigen/1 id=2\n{line(worker)}\n"
+    )
+
+
+@pytest.fixture
+def says(program, tmp_path):
+    """The lines above the tables, and the whole answer."""
+
+    def run(text: str, *, cut: int | None = None, status: int = 0):
+        (tmp_path / "r.txt").write_text(text)
+        made = tmp_path / "r.xplane.pb"
+        subprocess.run([sys.executable, TOOLS / "mktrace.py", tmp_path / "r.txt", made], check=True)
+        if cut is not None:
+            made.write_bytes(made.read_bytes()[:cut])
+        outputs = [
+            subprocess.run(
+                [program, "summary", *options, made], capture_output=True, text=True, timeout=60
+            )
+            for options in ([], ["--json"], ["--html", "-"])
+        ]
+        assert [done.returncode for done in outputs] == [status] * 3, outputs[0].stderr
+        page, answer, html = (done.stdout for done in outputs)
+        lines = page.split("\n\n")[0].splitlines()
+        assert f"<h1>{lines[0]}" in html.replace('<bdi class="name">', "").replace("</bdi>", "")
+        return lines, json.loads(answer)
+
+    return run
+
+
+def test_waiting_outside_every_region_is_told_as_that(says):
+    executions = [(10, [(11, 9)]), (60, [(61, 9)]), (80, [(81, 19)])]
+    lines, answer = says(recipe(100, executions, regions=[("step", 20.5, 5)]))
+    (device,) = answer["devices"]
+    assert device["idle_by_cause"] == {
+        "host": 52_000_000_000,
+        "between": 0,
+        "edge": 11_000_000_000,
+        "unknown": 0,
+    }
+    assert lines[0] == (
+        "The device waited 63.0 % of the time, 74.6 % of that outside every region, "
+        "the next work not launched yet."
+    ), "52 - 5 of 63"
+    assert "step" not in lines[0] + lines[1], "8 % is not worth a name"
+    assert lines[1].startswith("Launch that work earlier; ")
+
+
+def test_the_region_to_blame_is_the_one_before_a_launch(says):
+    """`big` has most idle time behind it, but its work was launched; `input` is to blame."""
+    executions = [
+        (5, [(10, 1), (50, 1)]),  # 39 ms between, in big
+        (96, [(97, 3)]),  # 46 ms after the op, while input ran
+    ]
+    regions = [("big", 9.5, 40), ("input", 51.5, 44)]
+    lines, answer = says(recipe(100, executions, regions=regions))
+    assert lines[0] == (
+        "The device waited 95.0 % of the time, 46.3 % of that behind input, "
+        "the next work not launched yet."
+    ), "44 of 95"
+    assert lines[1] == (
+        "Launch that work earlier, or make input shorter. "
+        "Another 41.1 % of the waiting was between ops already launched."
+    )
+    big, behind_input = (
+        next(part for part in answer["devices"][0]["idle_by_region"] if part["region"] == name)
+        for name in ("big", "input")
+    )
+    assert big["by_cause"]["between"] == 38_500_000_000 and big["by_cause"]["host"] == 0
+    assert behind_input["by_cause"]["host"] == 44_000_000_000
+    for region in answer["regions"]:
+        part = big if region["name"] == "big" else behind_input
+        assert region["idle_behind_by_cause"] == part["by_cause"]
+
+
+def test_waiting_between_ops_blames_no_region(says):
+    executions = [(1, [(2, 10), (30, 10), (60, 10), (90, 10)])]
+    lines, _ = says(recipe(100, executions, regions=[("input", 3, 90)]))
+    assert lines[0] == (
+        "The device waited 60.0 % of the time, 96.7 % of that between ops whose work was already "
+        "launched."
+    )
+    assert lines[1].startswith("Launching earlier does not help there: ")
+    assert "on a CPU, at what else runs on its cores (100.0 % of it while" in lines[1]
+    assert "make input shorter" not in lines[1]
+
+
+def test_a_busy_device_is_said_to_be_busy_and_with_what(says):
+    executions = [(0, [(1, 59)]), (10, [(61, 39)])]
+    lines, _ = says(recipe(100, executions, regions=[("step", 0.2, 2)]))
+    assert lines[0] == ("The device was busy 98.0 % of the time, 100.0 % of its op time in jit_f.")
+    assert lines[1] == "Its largest op is dot.1, 60.2 % of the op time."
+
+
+def test_a_device_that_is_not_used_does_not_speak_for_the_others(says):
+    executions = [(1, [(2, 10)]), (50, [(51, 40)]), (95, [(95.5, 0.1)], 1)]
+    lines, answer = says(recipe(100, executions, regions=[("input", 13, 30)]))
+    assert [d["used"] for d in answer["devices"]] == [True, False]
+    assert lines[0] == (
+        "The device waited 50.0 % of the time, 60.0 % of that behind input, "
+        "the next work not launched yet."
+    )
+    assert "cpu:1 was hardly used (busy 100.0 us) and is left out above." in lines
+    lines, answer = says(
+        "host h\nwindow 0 10ms\n"
+        + "".join(
+            f'plane /device:GPU:{i}\n  line "Stream #1(Kernel)"\n    event k{i} 9ms 1ms\n'
+            for i in (0, 1)
+        )
+    )
+    assert lines[0].startswith("The devices waited 90.0 % of the time, 100.0 % of that before the")
+    assert [d["used"] for d in answer["devices"]] == [True, True]
+
+
+def test_damage_comes_first(says):
+    text = recipe(100, [(10, [(11, 9)])], regions=[("step", 20.5, 5)])
+    lines, answer = says(text, cut=300, status=3)
+    at = answer["receipt"]["damaged_at"]
+    assert lines[0] == (
+        f"The file is damaged at byte {at}. In what is whole of it there is no device work."
+    )
+
+
+def test_one_step_is_one_step(says):
+    lines, _ = says(recipe(100, [(10, [(11, 9)])], steps=[(0, 5, 50)]))
+    assert "1 step, 50.00 ms." in lines
+    lines, _ = says(recipe(100, [(10, [(11, 9)])], steps=[(0, 5, 40), (1, 50, 40)]))
+    assert "2 steps, median 40.00 ms, slowest 40.00 ms." in lines
