@@ -11,14 +11,15 @@
 
 #define BATCHES 8
 #define BATCH_EVENTS 2048
-#define BATCHES_TO_WAKE (BATCHES / 2) /* waking for each batch would cost more than decoding it */
+#define ROOM_TO_WAKE (BATCHES / 2) /* waking for each batch would cost more than decoding it */
 
 struct batch {
     uint32_t count;
     struct xevent events[BATCH_EVENTS];
 };
 
-/* Batches [taken, made) are filled; the one before `taken` is the caller's until its next call. */
+/* Batches [taken, made) are filled; the one before `taken` is the caller's until its next call.
+ * Whoever decodes holds `decoding` instead of the lock. */
 struct xahead {
     struct xmerge *merge;
     xahead_sift *sift;
@@ -26,11 +27,11 @@ struct xahead {
     bool threaded;
     pthread_t thread;
     pthread_mutex_t lock;
-    pthread_cond_t more;  /* the caller waits: batches or the end */
-    pthread_cond_t space; /* the thread waits: room, or to be stopped */
+    pthread_cond_t decoded; /* the caller waits for the batch that the thread is at */
+    pthread_cond_t turn;    /* the thread waits: room, the caller's decoding, or to be stopped */
     uint64_t made, taken;
-    bool ended, stopping;
-    bool wants_more, wants_space;
+    bool decoding, ended, stopping;
+    bool caller_waits, thread_waits;
     struct batch batches[BATCHES];
 };
 
@@ -49,37 +50,47 @@ static uint32_t fill(struct xahead *ahead, struct batch *batch)
     return count;
 }
 
-/* Waits for room; false where the caller stops. */
-static bool wait_for_space(struct xahead *ahead)
+/* The lock is held before and after, not meanwhile. */
+static void decode_batch(struct xahead *ahead)
 {
-    /* one batch is in the caller's hands */
-    if (ahead->made - ahead->taken == BATCHES - 1) {
-        while (!ahead->stopping && ahead->made - ahead->taken > BATCHES - 1 - BATCHES_TO_WAKE) {
-            ahead->wants_space = true;
-            (void)pthread_cond_wait(&ahead->space, &ahead->lock);
-        }
-        ahead->wants_space = false;
-    }
-    return !ahead->stopping;
+    struct batch *batch = batch_at(ahead, ahead->made);
+    ahead->decoding = true;
+    (void)pthread_mutex_unlock(&ahead->lock);
+    batch->count = fill(ahead, batch);
+    (void)pthread_mutex_lock(&ahead->lock);
+    ahead->decoding = false;
+    ahead->ended = batch->count == 0;
+    ahead->made += !ahead->ended;
 }
 
-static void *decode(void *argument)
+static bool has_room(const struct xahead *ahead, uint64_t batches)
+{
+    /* one batch is in the caller's hands */
+    return ahead->made - ahead->taken + batches <= BATCHES - 1;
+}
+
+/* False where there is nothing left to do. */
+static bool wait_for_turn(struct xahead *ahead)
+{
+    uint64_t wanted = 1;
+    while (!ahead->stopping && !ahead->ended && (ahead->decoding || !has_room(ahead, wanted))) {
+        wanted = ROOM_TO_WAKE;
+        ahead->thread_waits = true;
+        (void)pthread_cond_wait(&ahead->turn, &ahead->lock);
+    }
+    ahead->thread_waits = false;
+    return !ahead->stopping && !ahead->ended;
+}
+
+static void *run(void *argument)
 {
     struct xahead *ahead = argument;
     (void)pthread_mutex_lock(&ahead->lock);
-    while (wait_for_space(ahead)) {
-        struct batch *batch = batch_at(ahead, ahead->made);
-        (void)pthread_mutex_unlock(&ahead->lock);
-        batch->count = fill(ahead, batch);
-        (void)pthread_mutex_lock(&ahead->lock);
-        if (batch->count == 0)
-            break;
-        ahead->made++;
-        if (ahead->wants_more && ahead->made - ahead->taken >= BATCHES_TO_WAKE)
-            (void)pthread_cond_signal(&ahead->more);
+    while (wait_for_turn(ahead)) {
+        decode_batch(ahead);
+        if (ahead->caller_waits)
+            (void)pthread_cond_signal(&ahead->decoded);
     }
-    ahead->ended = true;
-    (void)pthread_cond_signal(&ahead->more);
     (void)pthread_mutex_unlock(&ahead->lock);
     return NULL;
 }
@@ -105,40 +116,33 @@ int xahead_start(struct xahead **ret_ahead, struct xmerge *merge, uint64_t bytes
     ahead->sift = sift;
     ahead->context = context;
     ahead->made = ahead->taken = 0;
-    ahead->ended = ahead->stopping = ahead->wants_more = ahead->wants_space = false;
-    ahead->threaded = false;
-    *ret_ahead = ahead;
-    if (bytes < XAHEAD_BYTES_MIN || cores() < 2)
-        return 0;
-    /* with default attributes neither fails on Linux or macOS */
+    ahead->decoding = ahead->ended = ahead->stopping = false;
+    ahead->caller_waits = ahead->thread_waits = false;
+    /* with default attributes none of these fails on Linux or macOS */
     (void)pthread_mutex_init(&ahead->lock, NULL);
-    (void)pthread_cond_init(&ahead->more, NULL);
-    (void)pthread_cond_init(&ahead->space, NULL);
-    ahead->threaded = pthread_create(&ahead->thread, NULL, decode, ahead) == 0;
+    (void)pthread_cond_init(&ahead->decoded, NULL);
+    (void)pthread_cond_init(&ahead->turn, NULL);
+    ahead->threaded = bytes >= XAHEAD_BYTES_MIN && cores() > 1 &&
+                      pthread_create(&ahead->thread, NULL, run, ahead) == 0;
+    *ret_ahead = ahead;
     return 0;
-}
-
-static void wait_for_more(struct xahead *ahead)
-{
-    while (!ahead->ended && ahead->made - ahead->taken < BATCHES_TO_WAKE) {
-        ahead->wants_more = true;
-        (void)pthread_cond_wait(&ahead->more, &ahead->lock);
-    }
-    ahead->wants_more = false;
 }
 
 uint32_t xahead_next(struct xahead *ahead, const struct xevent **ret_events)
 {
-    if (!ahead->threaded) {
-        *ret_events = ahead->batches[0].events;
-        return fill(ahead, &ahead->batches[0]);
-    }
     (void)pthread_mutex_lock(&ahead->lock);
-    if (ahead->wants_space && ahead->made - ahead->taken <= BATCHES - 1 - BATCHES_TO_WAKE)
-        (void)pthread_cond_signal(&ahead->space);
-    if (ahead->made == ahead->taken)
-        wait_for_more(ahead);
-    struct batch *batch = batch_at(ahead, ahead->taken);
+    if (ahead->thread_waits && has_room(ahead, ROOM_TO_WAKE))
+        (void)pthread_cond_signal(&ahead->turn);
+    while (ahead->made == ahead->taken && !ahead->ended) {
+        if (!ahead->decoding) {
+            decode_batch(ahead); /* the thread is not there, or has not got a core yet */
+            continue;
+        }
+        ahead->caller_waits = true;
+        (void)pthread_cond_wait(&ahead->decoded, &ahead->lock);
+        ahead->caller_waits = false;
+    }
+    const struct batch *batch = batch_at(ahead, ahead->taken);
     uint32_t count = ahead->made > ahead->taken ? batch->count : 0;
     ahead->taken += count > 0;
     (void)pthread_mutex_unlock(&ahead->lock);
@@ -153,12 +157,12 @@ void xahead_stop(struct xahead *ahead)
     if (ahead->threaded) {
         (void)pthread_mutex_lock(&ahead->lock);
         ahead->stopping = true;
-        (void)pthread_cond_signal(&ahead->space);
+        (void)pthread_cond_signal(&ahead->turn);
         (void)pthread_mutex_unlock(&ahead->lock);
         (void)pthread_join(ahead->thread, NULL);
-        (void)pthread_cond_destroy(&ahead->space);
-        (void)pthread_cond_destroy(&ahead->more);
-        (void)pthread_mutex_destroy(&ahead->lock);
     }
+    (void)pthread_cond_destroy(&ahead->turn);
+    (void)pthread_cond_destroy(&ahead->decoded);
+    (void)pthread_mutex_destroy(&ahead->lock);
     free(ahead);
 }
