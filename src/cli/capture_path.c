@@ -127,6 +127,35 @@ static int list(const char *folder, bool (*wanted)(const char *name), struct nam
     return 0;
 }
 
+/* Takes out the `*.xplane.pb` that are folders, pipes and the like. What cannot be looked at stays:
+ * it is an error of its own later, where leaving it out would tell of one host less. */
+static void keep_files(struct names *files, char **ret_other)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < files->count; i++) {
+        struct stat st;
+        char *path = files->names[i];
+        if (stat(path, &st) != 0 || S_ISREG(st.st_mode)) {
+            files->names[kept++] = path;
+        } else if (ret_other && !*ret_other) {
+            *ret_other = path;
+        } else {
+            free(path);
+        }
+    }
+    files->count = kept;
+}
+
+/* As list(), of capture files. One that is no file goes to *ret_other if that is NULL; `ret_other`
+ * may be NULL. */
+static int list_files(const char *folder, struct names *files, char **ret_other, struct err *e)
+{
+    int result = list(folder, is_capture_file, files, e);
+    if (result == 0)
+        keep_files(files, ret_other);
+    return result;
+}
+
 /* When the newest of the files was written, in ns; -1 for none. */
 static int64_t newest_ns(const struct names *files)
 {
@@ -146,11 +175,13 @@ static int64_t newest_ns(const struct names *files)
 struct choice {
     char *run;
     int64_t ns;
+    char *other; /* something that is called like a capture and is no file, or NULL */
 };
 
 static void choice_release(struct choice *choice)
 {
     free(choice->run);
+    free(choice->other);
     *choice = (struct choice){0};
 }
 
@@ -158,7 +189,7 @@ static void choice_release(struct choice *choice)
 static int consider_run(const char *run, struct choice *best, struct err *e)
 {
     CLEANUP(names_release) struct names files = {0};
-    int result = is_folder(run) ? list(run, is_capture_file, &files, e) : 0;
+    int result = is_folder(run) ? list_files(run, &files, &best->other, e) : 0;
     if (result != 0)
         return result;
     int64_t ns = newest_ns(&files);
@@ -168,7 +199,8 @@ static int consider_run(const char *run, struct choice *best, struct err *e)
     if (!copy)
         return err_nomem(e);
     free(best->run);
-    *best = (struct choice){.run = copy, .ns = ns};
+    best->run = copy;
+    best->ns = ns;
     return 0;
 }
 
@@ -210,11 +242,13 @@ static int consider_captures(const char *root, struct choice *best, struct err *
     CLEANUP(choice_release) struct choice newest = {0};
     for (size_t i = captures.count; result == 0 && !newest.run && i > 0; i--)
         result = consider_plugins(captures.names[i - 1], &newest, e);
+    if (!best->other)
+        best->other = STEAL(newest.other);
     if (result != 0 || !newest.run || (best->run && newest.ns < best->ns))
         return result;
     free(best->run);
-    *best = newest;
-    newest = (struct choice){0};
+    best->run = STEAL(newest.run);
+    best->ns = newest.ns;
     return 0;
 }
 
@@ -273,7 +307,7 @@ static int find_folder(struct capture_files *files, struct err *e)
 static int files_of_run(const char *run, struct capture_files *ret, struct err *e)
 {
     CLEANUP(names_release) struct names files = {0};
-    int result = list(run, is_capture_file, &files, e);
+    int result = list_files(run, &files, NULL, e);
     if (result != 0)
         return result;
     ret->paths = files.names;
@@ -326,8 +360,12 @@ static bool has_unstopped(const char *path)
     return false;
 }
 
-static int nothing_in(const char *path, struct err *e)
+static int nothing_in(const char *path, const char *other, struct err *e)
 {
+    if (other)
+        return err_set(e, ERR_MISSING,
+                       "no capture in '%s': '%s' is neither a regular file nor a link to one", path,
+                       other);
     if (has_unstopped(path))
         return err_set(e, ERR_MISSING,
                        "no capture in '%s': one was started and has no *" CAPTURE_SUFFIX
@@ -352,7 +390,7 @@ int capture_find(const char *path, struct capture_files *ret, struct err *e)
     if (result != 0)
         return result;
     if (folder && !best.run)
-        return nothing_in(path, e);
+        return nothing_in(path, best.other, e);
     if (folder)
         result = files_of_run(best.run, &files, e);
     if (result != 0)

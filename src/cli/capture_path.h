@@ -5,7 +5,7 @@
  * a capture folder (capture-NNNN), or a root with any of: capture-NNNN, process-NNNNN/capture-NNNN,
  * plugins/profile/RUN. A root means its newest capture: the highest number beside its siblings, the
  * most recently written among several processes or runs. Captures without a .xplane.pb do not
- * count. */
+ * count, nor does a .xplane.pb that is a folder or a pipe; a link to a file is one. */
 #ifndef DEW_CLI_CAPTURE_PATH_H
 #define DEW_CLI_CAPTURE_PATH_H
 

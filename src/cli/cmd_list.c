@@ -3,7 +3,7 @@
  *
  * Looks in ROOT, ROOT/process-NNNNN and, for captures of plain JAX, their plugins/profile/RUN. The
  * state is the manifest's; without a manifest a run with files is "captured". Steps are counted in
- * the files themselves. */
+ * the files themselves; of several hosts the one with the most of them counts. */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -65,8 +65,9 @@ static int count_steps(const char *path, struct entry *entry, struct err *e)
     if (r == ERR_MEMORY)
         return r;
     entry->damaged |= r < 0 || summary.receipt.damaged;
-    if (r == 0)
-        entry->steps += summary.steps.count;
+    /* The hosts of a run take the same steps together; one that was cut short took fewer. */
+    if (r == 0 && summary.steps.count > entry->steps)
+        entry->steps = summary.steps.count;
     return 0;
 }
 

@@ -3,6 +3,8 @@
 #include "xprof/scratch.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,24 +15,64 @@
 
 #define FOLDER_TEMPLATE "dew-profile-scratch-XXXXXX"
 
-static int make_folder(const char *parent, char **ret, struct err *e)
+/* A full disk takes folders and no files, and the converter writes files. */
+static bool takes_files(const char *folder)
 {
-    if (!parent)
-        parent = getenv("TMPDIR");
-    if (!parent || !*parent)
-        parent = "/tmp";
+    CLEANUP(cleanup_free) char *path = path_join(folder, "try");
+    int fd = path ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
+    if (fd < 0)
+        return false;
+    bool took = write(fd, "try", 3) == 3;
+    took = close(fd) == 0 && took;
+    int number = errno;
+    (void)unlink(path);
+    errno = number;
+    return took;
+}
+
+static int make_folder_in(const char *parent, char **ret, struct err *e)
+{
     CLEANUP(cleanup_free) char *folder = path_join(parent, FOLDER_TEMPLATE);
     if (!folder)
         return err_nomem(e);
     if (!mkdtemp(folder))
         return err_sys(e, errno, "cannot make a scratch folder for the converter in '%s'", parent);
     /* Absolute, so that a change of the working folder meanwhile does no harm. */
-    *ret = realpath(folder, NULL);
-    if (*ret)
-        return 0;
+    CLEANUP(cleanup_free) char *absolute = takes_files(folder) ? realpath(folder, NULL) : NULL;
     int number = errno;
-    (void)rmdir(folder);
-    return err_sys(e, number, "cannot use the scratch folder '%s'", folder);
+    if (!absolute) {
+        (void)rmdir(folder);
+        return err_sys(e, number, "cannot use the scratch folder '%s'", folder);
+    }
+    *ret = STEAL(absolute);
+    return 0;
+}
+
+static int make_folder(const char *parent, char **ret, struct err *e)
+{
+    if (parent)
+        return make_folder_in(parent, ret, e);
+    static const char *const variables[] = {"TMPDIR", "TEMP", "TMP"};
+    static const char *const folders[] = {"/tmp", "/var/tmp", "/usr/tmp", "."};
+    enum { N_VARIABLES = sizeof(variables) / sizeof(*variables) };
+    enum { N_PLACES = N_VARIABLES + sizeof(folders) / sizeof(*folders) };
+    /* The first failure is the one told: it is about the place that the user named. */
+    struct err first = {0};
+    struct err later = {0};
+    for (size_t i = 0; i < N_PLACES; i++) {
+        const char *place = i < N_VARIABLES ? getenv(variables[i]) : folders[i - N_VARIABLES];
+        if (!place || !*place)
+            continue;
+        int result = make_folder_in(place, ret, first.code ? &later : &first);
+        if (result == 0)
+            return 0;
+    }
+    if (!e)
+        return first.code;
+    *e = first;
+    return err_context(e, "no folder for temporary files can be written to (of $TMPDIR, $TEMP, "
+                          "$TMP, /tmp, /var/tmp, /usr/tmp and the current one); let TMPDIR name "
+                          "one that can");
 }
 
 static int add_link(struct scratch *scratch, const char *capture, struct err *e)

@@ -20,7 +20,8 @@ struct scratch {
     size_t count;
 };
 
-/* `parent` is where the folder is made; NULL: $TMPDIR, else /tmp. */
+/* `parent` is where the folder is made. NULL: where Python's tempfile would make it, in the first
+ * of $TMPDIR, $TEMP, $TMP, /tmp, /var/tmp, /usr/tmp and the current folder that takes files. */
 must_check int scratch_make(const char *parent, const char *const *captures, size_t n_captures,
                             struct scratch *ret, struct err *e);
 

@@ -148,3 +148,36 @@ def test_a_folder_that_cannot_be_read(program, tmp_path):
         assert "Permission denied" in refused(program, tmp_path)
     finally:
         tmp_path.chmod(0o700)
+
+
+def test_what_is_no_file_is_no_capture(program, root):
+    file = put(root / RUN / "m.xplane.pb")
+    (file.parent / "a.xplane.pb").mkdir()
+    os.mkfifo(file.parent / "z.xplane.pb")
+    newer = root / "plugins" / "profile" / "2027"
+    (newer / "h.xplane.pb").mkdir(parents=True)
+    assert str(file).endswith(chosen(program, root))
+    file.rename(root / "kept")
+    file.symlink_to(root / "kept")
+    assert str(root / "kept").endswith(chosen(program, root))
+
+
+@pytest.mark.parametrize("place", ["", "plugins/profile", RUN, "capture-0001"])
+def test_only_what_is_no_file(program, root, place):
+    run = root / ("capture-0001" if place == "capture-0001" else "") / RUN
+    run.mkdir(parents=True)
+    os.mkfifo(run / "h.xplane.pb")
+    done = subprocess.run(
+        [program, "report", root / place], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 3, done
+    assert f"{run / 'h.xplane.pb'}' is neither a regular file nor a link to one" in done.stderr
+
+
+def test_a_link_that_leads_nowhere_is_told(program, root):
+    """Left out, the joint reports would be of one host less than the user thinks."""
+    file = put(root / RUN / "h.xplane.pb")
+    (file.parent / "z.xplane.pb").symlink_to(root / "gone")
+    done = subprocess.run([program, "report", root], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3, done
+    assert "z.xplane.pb" in done.stderr

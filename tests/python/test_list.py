@@ -22,14 +22,22 @@ plane /host:CPU
 """
 
 
-@pytest.fixture(scope="session")
-def capture_bytes(tmp_path_factory) -> bytes:
-    folder = tmp_path_factory.mktemp("recipe")
-    (folder / "r.txt").write_text(RECIPE)
+def made(folder: pathlib.Path, recipe: str) -> bytes:
+    (folder / "r.txt").write_text(recipe)
     subprocess.run(
         [sys.executable, TOOLS / "mktrace.py", folder / "r.txt", folder / "r.xplane.pb"], check=True
     )
     return (folder / "r.xplane.pb").read_bytes()
+
+
+@pytest.fixture(scope="session")
+def capture_bytes(tmp_path_factory) -> bytes:
+    return made(tmp_path_factory.mktemp("recipe"), RECIPE)
+
+
+@pytest.fixture(scope="session")
+def fewer_steps(tmp_path_factory) -> bytes:
+    return made(tmp_path_factory.mktemp("recipe"), RECIPE.replace("repeat 3", "repeat 2"))
 
 
 def run(program, *arguments, status=0):
@@ -71,6 +79,15 @@ def test_every_shape(program, tmp_path, capture_bytes):
     assert all(0 <= r["age_s"] < 3600 for r in rows)
     page = run(program, tmp_path).stdout
     assert "capture-0001" in page and "failed" in page
+
+
+def test_hosts_of_a_run_share_their_steps(program, tmp_path, capture_bytes, fewer_steps):
+    add(tmp_path, "run", capture_bytes)
+    run_folder = tmp_path / "plugins" / "profile" / "run"
+    (run_folder / "z.xplane.pb").write_bytes(capture_bytes)
+    (run_folder / "a.xplane.pb").write_bytes(fewer_steps)
+    (row,) = json.loads(run(program, tmp_path, "--json").stdout)["captures"]
+    assert (row["files"], row["steps"]) == (3, 3)
 
 
 def test_damaged_is_said(program, tmp_path, capture_bytes):

@@ -8,9 +8,11 @@
 
 #include <cmocka.h>
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -361,6 +363,43 @@ static void test_scratch(void **unused)
     assert_null(scratch.folder);
 }
 
+/* As Python's tempfile: the first of the places that takes files. */
+static void test_scratch_places(void **unused)
+{
+    (void)unused;
+    struct err e;
+    struct scratch scratch = {0};
+    CLEANUP(cleanup_free) char *before = getenv("TMPDIR") ? strdup(getenv("TMPDIR")) : NULL;
+    assert_int_equal(setenv("TMPDIR", "/nonexistent", 1), 0);
+    assert_int_equal(setenv("TEMP", capture, 1), 0); /* a file */
+    assert_int_equal(setenv("TMP", folder, 1), 0);
+    assert_int_equal(scratch_make(NULL, NULL, 0, &scratch, &e), 0);
+    CLEANUP(cleanup_free) char *real = realpath(folder, NULL);
+    assert_int_equal(strncmp(scratch.folder, real, strlen(real)), 0);
+    scratch_release(&scratch);
+    assert_int_equal(setenv("TEMP", folder, 1), 0);
+    assert_int_equal(setenv("TMP", "/nonexistent", 1), 0);
+    assert_int_equal(scratch_make(NULL, NULL, 0, &scratch, &e), 0);
+    assert_int_equal(strncmp(scratch.folder, real, strlen(real)), 0);
+    scratch_release(&scratch);
+
+    /* Folders can still be made, files no longer: as on a full disk. */
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    const struct rlimit none = {0, limit.rlim_max};
+    assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    int result = scratch_make(NULL, NULL, 0, &scratch, &e);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    assert_int_equal(result, ERR_IO);
+    assert_non_null(strstr(e.text, "/nonexistent")); /* the first place is the one told */
+    assert_non_null(strstr(e.text, "let TMPDIR name one"));
+    assert_null(scratch.folder);
+    assert_int_equal(unsetenv("TEMP") | unsetenv("TMP") | unsetenv("TMPDIR"), 0);
+    if (before)
+        assert_int_equal(setenv("TMPDIR", before, 1), 0);
+}
+
 static void test_tools(void **unused)
 {
     (void)unused;
@@ -391,6 +430,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_find),
         cmocka_unit_test(test_find_refuses),
         cmocka_unit_test(test_scratch),
+        cmocka_unit_test(test_scratch_places),
         cmocka_unit_test(test_tools),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
