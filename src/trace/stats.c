@@ -51,14 +51,14 @@ static void take(struct event_stats *stats, enum stat_kind kind, const struct xs
 /* Field, size and id of one byte each, as in nearly every stat: 0x22 SIZE 0x08 ID. */
 #define USUAL_BYTES 4
 
-static bool is_usual(const uint8_t *pos)
+static uint32_t little_endian(const uint8_t *pos)
 {
     uint32_t word;
     memcpy(&word, pos, sizeof(word));
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     word = __builtin_bswap32(word);
 #endif
-    return (word & UINT32_C(0x80ff80ff)) == UINT32_C(0x00080022);
+    return word;
 }
 
 /* The value of a stat in [pos, end): false where it is no integer or reference of at most WIRE_WIDE
@@ -84,28 +84,47 @@ static bool take_usual(struct event_stats *stats, enum stat_kind kind, const uin
     return true;
 }
 
+/* Takes the stats of the usual shape from the front of [pos, end) and returns where they end.
+ * Behind `end` there must be room for what is read before it is known where it ends. */
+static const uint8_t *read_usual(struct event_stats *stats, const struct stat_ids *ids,
+                                 const uint8_t *pos, const uint8_t *end)
+{
+    while (pos < end) {
+        uint32_t word = little_endian(pos), size = word >> 8 & 0xff;
+        if ((word & UINT32_C(0x80ff80ff)) != UINT32_C(0x00080022) || size <= 2 ||
+            (ptrdiff_t)size > end - pos - 2)
+            break;
+        enum stat_kind kind = ids->kind_of_low[word >> 24];
+        const uint8_t *next = pos + 2 + size;
+        if (kind != STAT_UNKNOWN && !take_usual(stats, kind, pos + USUAL_BYTES, next))
+            break;
+        pos = next;
+    }
+    return pos;
+}
+
+/* Stats of any shape. Apart, so that events of the usual shape pay nothing for it. */
+__attribute__((noinline)) static void read_any(struct event_stats *stats,
+                                               const struct stat_ids *ids, struct wire wire)
+{
+    struct xstat stat;
+    while (wire.pos < wire.end && xstat_next(&wire, XEVENT_STATS, &stat) > 0) {
+        enum stat_kind kind = kind_of(ids, stat.metadata_id);
+        if (kind != STAT_UNKNOWN)
+            take(stats, kind, &stat);
+    }
+}
+
 void stats_read(struct event_stats *ret_stats, const struct stat_ids *ids, const struct xline *line,
                 const struct xevent *event)
 {
-    struct wire wire = xevent_stats(line, event);
+    const uint8_t *pos = event->stats;
     ret_stats->has = 0;
-    while (wire.pos < wire.end) {
-        const uint8_t *pos = wire.pos;
-        if (line->wire.end - pos >= USUAL_BYTES + 1 + WIRE_WIDE && is_usual(pos) && pos[1] > 2 &&
-            pos[1] <= wire.end - pos - 2) {
-            enum stat_kind kind = ids->kind_of_low[pos[3]];
-            wire.pos = pos + 2 + pos[1];
-            if (kind == STAT_UNKNOWN || take_usual(ret_stats, kind, pos + USUAL_BYTES, wire.pos))
-                continue;
-            wire.pos = pos;
-        }
-        struct xstat stat;
-        if (xstat_next(&wire, XEVENT_STATS, &stat) <= 0)
-            return;
-        enum stat_kind kind = kind_of(ids, stat.metadata_id);
-        if (kind != STAT_UNKNOWN)
-            take(ret_stats, kind, &stat);
-    }
+    if (line->wire.end - event->end >= USUAL_BYTES + 1 + WIRE_WIDE)
+        pos = read_usual(ret_stats, ids, pos, event->end);
+    if (pos < event->end)
+        read_any(ret_stats, ids,
+                 (struct wire){.pos = pos, .end = event->end, .start = line->wire.start});
 }
 
 struct view stats_text(const struct event_stats *stats, const struct xplane *plane,
