@@ -258,7 +258,7 @@ static int print_host(FILE *file, const struct summary *summary, size_t top, str
 {
     static const struct table_column columns[] = {
         {"host", false, true}, {"calls", true, false}, {"total", true, false}};
-    heading(file, "Host, busiest names (nested time counts in each)");
+    heading(file, "Host, busiest names (a name's time holds that of the names inside it)");
     if (!summary->n_host_names) {
         why_empty(file, summary->no_host);
         return 0;

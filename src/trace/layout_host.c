@@ -372,7 +372,9 @@ int host_event(struct pass *pass, const struct track *track, const struct xline 
         return r < 0 ? r : 0;
     if (pass_in_scope(pass, event->start_ps)) {
         name->calls++;
-        add_saturated(&name->total_ps, (uint64_t)event->duration_ps);
+        add_saturated(&name->total_ps,
+                      cover_add(&name->cover, &pass->covers, track->thread, event->start_ps,
+                                event->start_ps + event->duration_ps));
     }
-    return 0;
+    return pass->covers.no_memory ? err_nomem(e) : 0;
 }

@@ -31,6 +31,7 @@ struct name_state {
     uint32_t step;     /* its number among the names of steps, or NAME_NO_STEP */
     uint32_t function; /* interned function of a call or launch */
     uint64_t calls, total_ps;
+    struct cover cover;
     /* the op of the last event with this name */
     bool op_ready;
     struct view op_module_bytes;
@@ -114,6 +115,7 @@ struct pass {
     struct regions regions;
     struct links links;
     struct ops ops;
+    struct cover_table covers;
     struct steps steps, device_steps;
     struct intern functions;
     uint32_t innermost; /* region now, or SUMMARY_NO_REGION */

@@ -42,10 +42,10 @@ static bool hands_on(enum what what, const struct track *track, const struct xev
 }
 
 /* False for an event that is done with. */
-static bool take(const struct pass *pass, const struct track *track,
-                 const struct plane_state *plane, struct sift_count *count,
-                 const struct xevent *event)
+static bool take(struct sift *sift, const struct track *track, const struct plane_state *plane,
+                 struct sift_count *count, const struct xevent *event)
 {
+    const struct pass *pass = sift->pass;
     count->outside += event->start_ps >= pass->window_end ||
                       event->start_ps + event->duration_ps < pass->window_start;
     if (plane->role != PLANE_HOST)
@@ -64,7 +64,9 @@ static bool take(const struct pass *pass, const struct track *track,
         return true;
     if (name->what != DROPPED && pass_in_scope(pass, event->start_ps)) {
         name->calls++;
-        add_saturated(&name->total_ps, (uint64_t)event->duration_ps);
+        add_saturated(&name->total_ps,
+                      cover_add(&name->cover, &sift->covers, track->thread, event->start_ps,
+                                event->start_ps + event->duration_ps));
     }
     return false;
 }
@@ -83,7 +85,7 @@ uint32_t sift_events(void *context, struct xevent *events, uint32_t n)
             track = &sift->pass->tracks[line];
             plane = &sift->pass->planes[track->plane];
         }
-        if (!take(sift->pass, track, plane, &count, &events[i]))
+        if (!take(sift, track, plane, &count, &events[i]))
             continue;
         if (kept != i)
             events[kept] = events[i];

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "trace/cover.h"
 
 struct pass;
 struct xevent;
@@ -21,6 +22,7 @@ struct sifted_name {
     uint8_t what; /* in sift.c */
     bool python;
     uint64_t calls, total_ps;
+    struct cover cover; /* of the events that are counted here */
 };
 
 /* Of all events, those handed on too. */
@@ -32,6 +34,7 @@ struct sift_count {
 struct sift {
     const struct pass *pass;
     struct sift_count count;
+    struct cover_table covers;
 };
 
 /* An xahead_sift: `context` is a struct sift. */

@@ -118,6 +118,7 @@ static void pass_release(struct pass *pass)
     regions_release(&pass->regions);
     links_release(&pass->links);
     ops_release(&pass->ops);
+    cover_table_release(&pass->covers);
     steps_release(&pass->steps);
     steps_release(&pass->device_steps);
     intern_release(&pass->functions);

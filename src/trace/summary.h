@@ -142,7 +142,8 @@ struct summary_op {
 
 struct summary_host_name {
     const char *name;
-    uint64_t calls, total_ps;
+    uint64_t calls;
+    uint64_t total_ps; /* thread by thread, each moment once, however deep the name is in itself */
 };
 
 struct summary_receipt {

@@ -71,6 +71,9 @@ static int walk_merged(struct pass *pass, struct xmerge *merge, struct err *e)
             r = take(pass, &events[i], e);
     }
     xahead_stop(ahead);
+    if (r == 0 && sift.covers.no_memory)
+        r = err_nomem(e);
+    cover_table_release(&sift.covers);
     pass->receipt.events_outside += sift.count.outside;
     pass->receipt.python_tracer_events += sift.count.python;
     return r;

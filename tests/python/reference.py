@@ -168,11 +168,15 @@ def check(answer: dict, capture: Capture, names: set[str]) -> None:
             assert step["busy_ps"] == busy // len(unions)
             assert step["busy_ps"] + step["idle_ps"] == step["duration_ps"]
     calls: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    on_thread: dict[tuple[str, int], list[Event]] = defaultdict(list)
     op_ids = {id(e) for ops in capture.ops.values() for e in ops}
     for event in capture.host:
         if id(event) not in op_ids and not event.name.startswith(("end: ", "ThreadpoolListener::")):
             calls[event.name][0] += 1
-            calls[event.name][1] += event.end - event.start
+            on_thread[event.name, event.line].append(event)
+    for (name, _), events in on_thread.items():
+        everywhere = (min(e.start for e in events), max(e.end for e in events))
+        calls[name][1] += length(union(events, everywhere))
     host = {
         row["name"]: [row["calls"], row["total_ps"]]
         for row in answer["host"]

@@ -431,7 +431,7 @@ def test_sums_stop_at_their_limit_and_say_so(answer):
     assert found["steps"]["total_ps"] == limit
     assert [d["op_time_ps"] for d in found["devices"]] == [limit] * 3
     assert [(o["calls"], o["total_ps"]) for o in found["ops"]] == [(9, limit)]
-    assert {h["total_ps"] for h in found["host"]} == {limit}
+    assert {h["total_ps"] for h in found["host"]} == {int(huge[:-2])}, "each moment counts once"
     assert found["receipt"]["ops_unmatched_ps"] == limit
     assert found["receipt"]["sums_capped"] is True
     assert any("stand at their limit" in w for w in found["warnings"])
@@ -531,3 +531,41 @@ plane /host:CPU
     for key, fraction in (("p50_ps", 0.5), ("p90_ps", 0.9), ("p99_ps", 0.99)):
         true = -(-count * round(fraction * 100) // 100) * 1000
         assert abs(spread[key] - true) <= (0 if count <= 4096 else 0.01 * true)
+
+
+def host_names(answer: dict) -> dict:
+    return {row["name"]: (row["calls"], row["total_ps"]) for row in answer["host"]}
+
+
+def test_a_name_inside_itself_counts_its_time_once_a_thread(answer):
+    found = answer(
+        "host h\nwindow 0 100ms\nplane /host:CPU\n"
+        "  line python id=1\n"
+        "    event PjitFunction(f) 10ms 20ms\n"
+        "    event PjitFunction(f) 10ms 19ms\n"  # as JAX writes it: the call, and its C++ half
+        "    event deep 40ms 10ms\n"
+        "    event deep 41ms 8ms\n"
+        "    event deep 42ms 20ms\n"  # overlaps, as asyncio's do
+        "    event deep 70ms 5ms\n"
+        "  line worker id=2\n"
+        "    event deep 45ms 10ms\n"  # another thread's time is its own
+        "    event deep 46ms 3ms\n"
+    )
+    assert host_names(found) == {
+        "PjitFunction(f)": (2, 20 * MS),
+        "deep": (6, (22 + 5 + 10) * MS),
+    }
+    assert region(found, "deep")["total_ps"] == (10 + 8 + 20 + 5 + 10 + 3) * MS, "the sum of calls"
+
+
+def test_a_name_open_on_many_threads_at_once(answer):
+    """More than the table of open names has room for at first, twice."""
+    lines = []
+    for i in range(400):
+        lines.append(f"  line worker/{i} id={i + 1}")
+        for burst in (1, 50):
+            lines.append(f"    event $f.py:1 {burst}ms 10ms")
+            lines.append(f"    event $f.py:1 {burst + 1}ms {i % 20 + 1}ms")
+    found = answer("host h\nwindow 0 100ms\nplane /host:CPU\n" + "\n".join(lines) + "\n")
+    expected = 2 * sum(max(10, i % 20 + 2) for i in range(400))
+    assert host_names(found) == {"$f.py:1": (1600, expected * MS)}
