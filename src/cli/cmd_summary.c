@@ -13,7 +13,8 @@
 
 #include "base/banned.h"
 
-#define TOP_DEFAULT 12
+#define TOP_NOT_GIVEN (-1)
+#define TOP_OF_PAGES 12 /* what a program reads has everything */
 #define TOP_MAX 1000000
 
 static struct {
@@ -24,7 +25,7 @@ static struct {
     char **patterns;
     int top;
     char *steps;
-} asked = {.top = TOP_DEFAULT};
+} asked = {.top = TOP_NOT_GIVEN};
 
 static const struct poptOption options[] = {
     {"json", '\0', POPT_ARG_NONE, &asked.json, 0, "Print JSON, schema 1 (times in picoseconds)",
@@ -40,7 +41,8 @@ static const struct poptOption options[] = {
      "Regions are the host events whose names match (* and ? as in a shell); may be given several "
      "times",
      "PATTERN"},
-    {"top", 'n', POPT_ARG_INT, &asked.top, 0, "Rows of each table; 0: all (default: 12)", "N"},
+    {"top", 'n', POPT_ARG_INT, &asked.top, 0,
+     "Rows of each table; 0: all (default: 12; with --json and --csv: all)", "N"},
     {"step", 's', POPT_ARG_STRING, &asked.steps, 0,
      "Only the time from step A to step B, both included", "A:B"},
     POPT_TABLEEND,
@@ -72,6 +74,8 @@ static int parse_steps(struct summary_options *to, struct err *e)
 static int check_options(struct summary_options *to, struct err *e)
 {
     static const char *const tables[] = {"devices", "idle", "regions", "steps", "ops", "host"};
+    if (asked.top == TOP_NOT_GIVEN)
+        asked.top = asked.json || asked.csv ? 0 : TOP_OF_PAGES;
     if (asked.top < 0 || asked.top > TOP_MAX)
         return err_set(e, ERR_USAGE, "--top takes a number from 0 to %d", TOP_MAX);
     if (!!asked.csv + !!asked.json + !!asked.html + !!asked.partial > 1)
@@ -90,7 +94,7 @@ static int check_options(struct summary_options *to, struct err *e)
     while (asked.patterns && asked.patterns[to->n_region_patterns])
         to->n_region_patterns++;
     to->region_patterns = (const char *const *)asked.patterns;
-    to->top = asked.top ? (size_t)asked.top : TOP_DEFAULT;
+    to->top = (size_t)asked.top;
     return asked.steps ? parse_steps(to, e) : 0;
 }
 
@@ -107,7 +111,7 @@ static int print(const struct summary *summary, struct err *e)
     if (asked.json)
         return output_json(stdout, summary_to_json(summary, (size_t)asked.top), e);
     return asked.html  ? print_html(summary, e)
-           : asked.csv ? summary_print_csv(stdout, summary, asked.csv, true, e)
+           : asked.csv ? summary_print_csv(stdout, summary, asked.csv, (size_t)asked.top, true, e)
                        : summary_print_text(stdout, summary, (size_t)asked.top, e);
 }
 

@@ -57,7 +57,8 @@ static int join_capture(const struct summary_input *input, struct work *work, st
         complain("%s is damaged at byte %llu: the summary holds only what is whole", summary.file,
                  (unsigned long long)summary.receipt.damaged_at);
     if (request->csv)
-        r = summary_print_csv(stdout, &summary, request->csv, work->printed++ == 0, e);
+        r = summary_print_csv(stdout, &summary, request->csv, request->top, work->printed++ == 0,
+                              e);
     if (r == 0)
         r = summary_join_input(input, &summary, &work->many, e);
     if (work->full)

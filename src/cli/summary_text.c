@@ -215,7 +215,9 @@ static int print_steps(FILE *file, const struct summary *summary, struct err *e)
                                                ps(step->busy_ps, c), ps(step->idle_ps, d),
                                                step->cut ? "cut" : ""});
     }
-    return steps->n_slowest ? table_print(table, file, e) : 0;
+    int code = steps->n_slowest ? table_print(table, file, e) : 0;
+    and_more(file, (size_t)(steps->count - steps->n_slowest), "steps");
+    return code;
 }
 
 static int print_ops(FILE *file, const struct summary *summary, size_t top, struct err *e)

@@ -15,12 +15,14 @@
 must_check int summary_print_text(FILE *file, const struct summary *summary, size_t top,
                                   struct err *e);
 
-/* Schema 1. NULL without memory. `top` rows of ops and host names, 0 for all. */
+/* Schema 1. NULL without memory. `top` rows of ops and host names, 0 for all; of the slowest steps
+ * as many as the summary has. */
 json_t *summary_to_json(const struct summary *summary, size_t top);
 
-/* ERR_USAGE for a table of another name. */
+/* `top` rows of ops and host names, 0 for all; the other tables are whole. ERR_USAGE for a table of
+ * another name. */
 must_check int summary_print_csv(FILE *file, const struct summary *summary, const char *table,
-                                 bool header, struct err *e);
+                                 size_t top, bool header, struct err *e);
 
 /* One HTML page that needs nothing beside itself; tables show `top` rows at first, 0 for all. What
  * goes wrong with `file` shows when it is flushed. */

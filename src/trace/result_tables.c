@@ -61,6 +61,7 @@ int result_steps(struct pass *pass, struct summary *summary, struct err *e)
                                  .from_device = from_device};
     if (steps->n_samples > 0) /* qsort takes no NULL */
         qsort(steps->samples, steps->n_samples, sizeof(*steps->samples), by_time);
+    steps_sort(steps);
     to->slowest = put_step_list(pass, steps, summary, steps->slowest, steps->n_slowest);
     to->samples = put_step_list(pass, steps, summary, steps->samples, steps->n_samples);
     if (!to->slowest || !to->samples)

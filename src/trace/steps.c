@@ -6,11 +6,10 @@
 
 #include "base/banned.h"
 
-int steps_init(struct steps *steps, size_t top, struct err *e)
+void steps_init(struct steps *steps, size_t top)
 {
-    *steps = (struct steps){.stride = 1, .top = top > 1024 ? 1024 : (uint32_t)top};
-    steps->slowest = calloc(steps->top + 1, sizeof(*steps->slowest));
-    return steps->slowest ? 0 : err_nomem(e);
+    uint32_t most = top == 0 || top > SUMMARY_STEPS_MAX ? SUMMARY_STEPS_MAX : (uint32_t)top;
+    *steps = (struct steps){.stride = 1, .top = most};
 }
 
 static int seen_grow(struct steps *steps, struct err *e)
@@ -144,20 +143,68 @@ static int add_sample(struct steps *steps, const struct step_data *step, struct 
     return 0;
 }
 
-/* Sorted insertion: `top` is small. */
-static void add_slowest(struct steps *steps, const struct step_data *step)
+/* The longest first; of equal ones the earlier. */
+static int by_length(const void *a, const void *b)
 {
-    int64_t length = step->end - step->start;
-    uint32_t i = steps->n_slowest;
-    while (i > 0 && length > steps->slowest[i - 1].end - steps->slowest[i - 1].start) {
-        steps->slowest[i] = steps->slowest[i - 1]; /* the array has one place more than `top` */
-        i--;
+    const struct step_data *x = a, *y = b;
+    int64_t long_x = x->end - x->start, long_y = y->end - y->start;
+    if (long_x != long_y)
+        return long_x > long_y ? -1 : 1;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+static void heap_up(struct step_data *heap, uint32_t at)
+{
+    struct step_data step = heap[at];
+    for (; at > 0 && by_length(&step, &heap[(at - 1) / 2]) > 0; at = (at - 1) / 2)
+        heap[at] = heap[(at - 1) / 2];
+    heap[at] = step;
+}
+
+static void heap_down(struct step_data *heap, uint32_t n, uint32_t at)
+{
+    struct step_data step = heap[at];
+    for (;;) {
+        uint32_t child = 2 * at + 1;
+        if (child >= n)
+            break;
+        child += child + 1 < n && by_length(&heap[child + 1], &heap[child]) > 0;
+        if (by_length(&heap[child], &step) <= 0)
+            break;
+        heap[at] = heap[child];
+        at = child;
     }
-    if (i >= steps->top)
-        return;
-    steps->slowest[i] = *step;
-    if (steps->n_slowest < steps->top)
-        steps->n_slowest++;
+    heap[at] = step;
+}
+
+static int add_slowest(struct steps *steps, const struct step_data *step, struct err *e)
+{
+    if (steps->n_slowest == steps->top) {
+        if (by_length(step, &steps->slowest[0]) > 0)
+            return 0;
+        steps->slowest[0] = *step;
+        heap_down(steps->slowest, steps->n_slowest, 0);
+        return 0;
+    }
+    if (steps->n_slowest == steps->slowest_room) {
+        uint32_t room = steps->slowest_room ? steps->slowest_room * 2 : 16;
+        struct step_data *grown = realloc(steps->slowest, room * sizeof(*grown));
+        if (!grown)
+            return err_nomem(e);
+        steps->slowest = grown;
+        steps->slowest_room = room;
+    }
+    steps->slowest[steps->n_slowest++] = *step;
+    heap_up(steps->slowest, steps->n_slowest - 1);
+    return 0;
+}
+
+void steps_sort(struct steps *steps)
+{
+    if (steps->n_slowest) /* qsort takes no NULL */
+        qsort(steps->slowest, steps->n_slowest, sizeof(*steps->slowest), by_length);
 }
 
 int steps_end(struct steps *steps, uint32_t slot, struct device_times times, struct err *e)
@@ -171,9 +218,10 @@ int steps_end(struct steps *steps, uint32_t slot, struct device_times times, str
     int r = sketch_add(&steps->durations, (uint64_t)(step.end - step.start), e);
     if (r == 0)
         r = add_sample(steps, &step, e);
+    if (r == 0)
+        r = add_slowest(steps, &step, e);
     if (r < 0)
         return r;
-    add_slowest(steps, &step);
     steps->count++;
     steps->cut += step.cut;
     add_saturated(&steps->times.busy, step.times.busy);

@@ -27,8 +27,8 @@ struct steps {
     struct step_data *samples;
     uint32_t n_samples, samples_room;
     uint64_t stride;
-    struct step_data *slowest; /* longest first, one place more than `top` */
-    uint32_t n_slowest, top;
+    struct step_data *slowest; /* a heap, the shortest of them first, until steps_sort() */
+    uint32_t n_slowest, slowest_room, top;
     struct sketch durations;
     uint64_t count, cut, repeated;
     struct device_times times;
@@ -43,7 +43,8 @@ struct steps {
 
 #define STEPS_SEEN_MAX (1U << 17)
 
-must_check int steps_init(struct steps *steps, size_t top, struct err *e);
+/* Keeps the `top` slowest; 0, or more than SUMMARY_STEPS_MAX, for that many. */
+void steps_init(struct steps *steps, size_t top);
 
 /* `name` is a number of steps->names. */
 must_check int steps_begin(struct steps *steps, uint32_t name, int64_t number, int64_t start,
@@ -51,6 +52,10 @@ must_check int steps_begin(struct steps *steps, uint32_t name, int64_t number, i
                            struct err *e);
 must_check int steps_end(struct steps *steps, uint32_t slot, struct device_times times,
                          struct err *e);
+
+/* Brings the slowest into order, longest first. */
+void steps_sort(struct steps *steps);
+
 void steps_release(struct steps *steps);
 
 #endif

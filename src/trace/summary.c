@@ -142,10 +142,8 @@ static int run(struct pass *pass, struct view bytes, struct summary *summary, st
         r = open_devices(pass, e);
     if (r == 0)
         r = links_init(&pass->links, e);
-    if (r == 0)
-        r = steps_init(&pass->steps, pass->options->top, e);
-    if (r == 0)
-        r = steps_init(&pass->device_steps, pass->options->top, e);
+    steps_init(&pass->steps, pass->options->top);
+    steps_init(&pass->device_steps, pass->options->top);
     if (r == 0)
         r = walk(pass, summary, e);
     if (r == 0 && !pass->again)

@@ -211,7 +211,7 @@ struct summary_options {
     size_t n_region_patterns;
     bool has_step_range;
     int64_t step_first, step_last; /* both included */
-    size_t top;                    /* rows of `slowest` */
+    size_t top;                    /* rows of `slowest`; 0: SUMMARY_STEPS_MAX */
 };
 
 /* Fails only where there is nothing to say: no memory, a bad option, not an XSpace at all

@@ -155,7 +155,7 @@ def run(program, *arguments, status=0):
 
 
 def summary(program, path, *arguments, status=0) -> dict:
-    return json.loads(run(program, path, "--json", "--top", 0, *arguments, status=status).stdout)
+    return json.loads(run(program, path, "--json", *arguments, status=status).stdout)
 
 
 @pytest.mark.parametrize("kind", LAUNCHES)
@@ -325,12 +325,48 @@ def test_csv_is_the_json(program, make_capture, table):
             for part in d["idle_by_region"]
         ]
         assert [(r["device"], r["region"], r["idle_ps"]) for r in rows] == expected
+        told = [part for d in answer["devices"] for part in d["idle_by_region"]]
     elif table == "steps":
         assert [int(r["step"]) for r in rows] == list(range(12))
-        assert sum(int(r["duration_ps"]) for r in rows) == answer["steps"]["total_ps"]
+        told = sorted(answer["steps"]["slowest"], key=lambda step: step["start_ps"])
     else:
-        key = {"devices": "busy_ps"}.get(table, "total_ps")
-        assert [int(r[key]) for r in rows] == [row[key] for row in answer[table]]
+        told = answer[table]
+    assert len(told) == len(rows) > 0
+    named = {"file": None, "device": "name"} if table == "devices" else {"file": None}
+    named |= {"device": None} if table == "idle" else {"region": "name"}
+    for row, entry in zip(rows, told, strict=True):
+        flat = {**entry, **{f"idle_{k}_ps": v for k, v in causes(entry).items()}}
+        for column, value in row.items():
+            key = named.get(column, column)
+            if key:
+                assert value == str(int(flat[key]) if value.isdigit() else flat[key]), column
+
+
+def causes(entry: dict) -> dict:
+    """By whatever key a row of JSON has them."""
+    for key in ("idle_by_cause", "by_cause", "idle_behind_by_cause"):
+        if key in entry:
+            return entry[key]
+    return {}
+
+
+def test_a_program_gets_every_row_and_a_page_gets_the_first(program, shared_captures):
+    path = shared_captures / "cpu-loop.xplane.pb"
+    answer = summary(program, path)
+    assert (len(answer["ops"]), len(answer["host"])) == (16, 20)
+    steps = answer["steps"]["slowest"]
+    assert len(steps) == answer["steps"]["count"] == 200
+    assert steps == sorted(steps, key=lambda s: (-s["duration_ps"], s["start_ps"]))
+    few = summary(program, path, "--top", 3)
+    assert few["ops"] == answer["ops"][:3] and few["host"] == answer["host"][:3]
+    assert few["steps"]["slowest"] == steps[:3]
+    for table in ("ops", "host"):
+        assert len(run(program, path, "--csv", table).stdout.splitlines()) == 1 + len(answer[table])
+        assert len(run(program, path, "--csv", table, "--top", 3).stdout.splitlines()) == 4
+    page = run(program, path).stdout
+    for words in ("and 4 more ops", "and 8 more names", "and 188 more steps"):
+        assert f"  {words} (--top 0 shows all)\n" in page
+    assert "--top 0" not in run(program, path, "--top", 0).stdout
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ void html_slot_steps(const struct html_page *page)
     size_t n = rows_of(steps->n_slowest);
     for (size_t i = 0; i < n; i++)
         step_row(out, &steps->slowest[i]);
-    html_table_end(out, 0, "steps");
+    html_table_end(out, steps->n_slowest - n, "steps");
 }
 
 void html_slot_devices(const struct html_page *page)
