@@ -9,5 +9,6 @@ CC=clang tools/meson_build.sh build/asan -Db_sanitize=address,undefined -Db_lund
 export ASAN_OPTIONS=abort_on_error=1:detect_leaks=1
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 meson test -C build/asan --print-errorlogs --quiet
-DEW_PROFILE_PROGRAM=build/asan/src/cli/dew-profile python -m pytest -q -k "not report" \
-    tests/python/test_cli.py tests/python/test_summary.py tests/python/test_summary_recipes.py
+DEW_PROFILE_PROGRAM=build/asan/src/cli/dew-profile python -m pytest -q \
+    -k "not report and not does_not_grow" tests/python/test_cli.py tests/python/test_merge.py \
+    tests/python/test_merge_refused.py tests/python/test_summary.py tests/python/test_summary_recipes.py

@@ -140,6 +140,16 @@ static int gather(struct merge_job *job, const char *const *inputs, struct err *
     return match(job, e) < 0 ? status_of(e) : EXIT_DONE;
 }
 
+/* A file cut between two planes looks whole, but for what JAX writes last. */
+static void tell_nameless(const struct merge_job *job)
+{
+    for (size_t i = 0; i < job->n; i++)
+        if (!job->inputs[i].facts.host[0])
+            complain("%s: without the host's name that JAX writes at the end; if the file was cut, "
+                     "what is left of it was taken",
+                     job->inputs[i].path);
+}
+
 static int run(const char *const *arguments)
 {
     struct err e = {0};
@@ -149,6 +159,7 @@ static int run(const char *const *arguments)
     int status = gather(&job, arguments + 1, &e);
     if (status != EXIT_DONE)
         return fail(status, &e);
+    tell_nameless(&job);
     if (job.reasons.n > 0)
         tell_reasons(&job);
     if (job.reasons.n > 0 && !asked.force) {

@@ -8,6 +8,8 @@
 
 #include "base/banned.h"
 
+#define PROGRAMS_AT_ONCE 64
+
 /* "jit_f(123)" is a run or an entry of the module jit_f. */
 static struct view module_of(struct view name)
 {
@@ -21,24 +23,22 @@ static struct view module_of(struct view name)
 
 int merge_program_find(struct merge_facts *facts, struct view name, uint32_t *ret_id, struct err *e)
 {
-    if (facts->names.count == MERGE_PROGRAMS_MAX)
+    struct view module = module_of(name);
+    if (intern_find(&facts->names, module, ret_id))
+        return 0;
+    uint32_t n = facts->names.count;
+    if (n == MERGE_PROGRAMS_MAX)
         return err_set(e, ERR_LIMIT, "more than %d programs in one capture", MERGE_PROGRAMS_MAX);
-    uint32_t before = facts->names.count, id;
-    int code = intern_put(&facts->names, module_of(name), &id, e);
-    if (code != 0)
-        return code;
-    if (id == before) {
-        if (before % 64 == 0) {
-            struct merge_program *grown =
-                realloc(facts->programs, (size_t)(before + 64) * sizeof(*grown));
-            if (!grown)
-                return err_nomem(e);
-            facts->programs = grown;
-        }
-        facts->programs[id] = (struct merge_program){.name = id};
+    if (n % PROGRAMS_AT_ONCE == 0) {
+        struct merge_program *grown =
+            realloc(facts->programs, (size_t)(n + PROGRAMS_AT_ONCE) * sizeof(*grown));
+        if (!grown)
+            return err_nomem(e);
+        facts->programs = grown;
     }
-    *ret_id = id;
-    return 0;
+    /* Before the name is known, for with it the program counts. */
+    facts->programs[n] = (struct merge_program){.name = n};
+    return intern_put(&facts->names, module, ret_id, e);
 }
 
 static int add_fingerprint(struct merge_program *program, uint64_t fingerprint, struct err *e)

@@ -157,6 +157,16 @@ def test_damage_is_told_with_its_byte(program, tmp_path, out):
     assert len(list(tmp_path.iterdir())) == 2
 
 
+def test_a_cut_between_two_planes_is_told(program, tmp_path, out):
+    """Such a file cannot be told from a whole one, but for the host's name at its end."""
+    a = capture(tmp_path / "a.xplane.pb", pid=1)
+    b = capture(tmp_path / "b.xplane.pb", pid=2)
+    assert merge(program, out, a, b)[1] == ""
+    b.write_bytes(b.read_bytes().removesuffix(b"\x22\x05host2"))
+    _, error = merge(program, tmp_path / "p", a, b)
+    assert "b.xplane.pb: without the host's name" in error and error.count("\n") == 1
+
+
 def test_nothing_to_merge(program, tmp_path, out):
     file = tmp_path / "h.xplane.pb"
     space = Space()
