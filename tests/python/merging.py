@@ -24,7 +24,7 @@ def merge(
     program: pathlib.Path, out: pathlib.Path | str, *inputs: object, status: int = 0, **more: Any
 ) -> tuple[dict[str, Any], str]:
     done = subprocess.run(
-        [program, "merge", "--json", out, *inputs],
+        [program.absolute(), "merge", "--json", out, *inputs],
         capture_output=True,
         text=True,
         timeout=60,
