@@ -49,43 +49,60 @@ static const char *manifest_text(const struct merge_input *input, const char *se
     return text ? text : "";
 }
 
-static int match(struct merge_job *job, struct err *e)
+static struct merge_process process_of(const struct merge_input *input)
 {
-    CLEANUP(cleanup_free) struct merge_process *all = calloc(job->n + 1, sizeof(*all));
-    if (!all)
+    return (struct merge_process){.facts = &input->facts,
+                                  .path = input->path,
+                                  .index = input->index,
+                                  .count = input->count,
+                                  .platform = manifest_text(input, "backend", "platform"),
+                                  .jax = manifest_text(input, "versions", "jax"),
+                                  .jaxlib = manifest_text(input, "versions", "jaxlib")};
+}
+
+/* One file after the other beside the first, so that the programs and steps of only two of them are
+ * in memory. */
+static int read_all(struct merge_job *job, struct err *e)
+{
+    CLEANUP(cleanup_free) struct merge_process *processes = calloc(job->n + 1, sizeof(*processes));
+    if (!processes)
         return err_nomem(e);
     for (size_t i = 0; i < job->n; i++) {
-        const struct merge_input *input = &job->inputs[i];
-        all[i] = (struct merge_process){.facts = &input->facts,
-                                        .path = input->path,
-                                        .index = input->index,
-                                        .count = input->count,
-                                        .platform = manifest_text(input, "backend", "platform"),
-                                        .jax = manifest_text(input, "versions", "jax"),
-                                        .jaxlib = manifest_text(input, "versions", "jaxlib")};
+        struct merge_input *input = &job->inputs[i], *first = &job->inputs[0];
+        int code = merge_input_read(input, e);
+        if (code != 0)
+            return code;
+        processes[i] = process_of(input);
+        if (i == 0) {
+            input->place = merge_align_reference(&input->facts);
+            continue;
+        }
+        code = merge_match(processes, i, &job->reasons, e);
+        if (code == 0)
+            code = merge_align(&first->facts, &input->facts, !asked.keep_clocks, &input->place, e);
+        if (code != 0)
+            return code;
+        merge_facts_forget(&input->facts);
     }
-    return merge_match(all, job->n, &job->reasons, e);
+    merge_facts_forget(&job->inputs[0].facts);
+    return 0;
 }
 
 static int place(struct merge_job *job, struct err *e)
 {
-    CLEANUP(cleanup_free) const struct merge_facts **facts = calloc(job->n + 1, sizeof(*facts));
-    CLEANUP(cleanup_free) struct align_place *places = calloc(job->n + 1, sizeof(*places));
-    if (!facts || !places)
-        return err_nomem(e);
-    for (size_t i = 0; i < job->n; i++)
-        facts[i] = &job->inputs[i].facts;
-    int code = merge_align(facts, job->n, !asked.keep_clocks, places, e);
-    if (code != 0)
-        return code;
-    job->axis_ns = places[0].start_ns;
-    for (size_t i = 1; i < job->n; i++)
-        if (places[i].start_ns < job->axis_ns)
-            job->axis_ns = places[i].start_ns;
+    job->axis_ns = job->inputs[0].place.start_ns;
     for (size_t i = 0; i < job->n; i++) {
-        job->inputs[i].place = places[i];
-        job->inputs[i].shift_ns = places[i].start_ns - job->axis_ns;
+        const struct merge_input *input = &job->inputs[i];
+        if (input->place.too_far)
+            return err_set(e, ERR_LIMIT,
+                           "%s and %s began more than a hundred days apart; one axis cannot hold "
+                           "them",
+                           job->inputs[0].path, input->path);
+        if (input->place.start_ns < job->axis_ns)
+            job->axis_ns = input->place.start_ns;
     }
+    for (size_t i = 0; i < job->n; i++)
+        job->inputs[i].shift_ns = job->inputs[i].place.start_ns - job->axis_ns;
     return 0;
 }
 
@@ -130,14 +147,14 @@ static int gather(struct merge_job *job, const char *const *inputs, struct err *
     for (size_t i = 0; inputs[i]; i++)
         if (merge_inputs_add(job, inputs[i], e) < 0)
             return EXIT_UNREADABLE;
-    if (merge_inputs_read(job, e) < 0)
+    if (merge_inputs_order(job, e) < 0 || read_all(job, e) < 0)
         return e->code == ERR_IO ? EXIT_UNREADABLE : status_of(e);
     if (events_of(job) == 0) {
         (void)err_set(e, ERR_MISSING, "no event in %s%s; there is nothing to merge",
                       job->inputs[0].path, job->n > 1 ? " and the others" : "");
         return EXIT_NOTHING;
     }
-    return match(job, e) < 0 ? status_of(e) : EXIT_DONE;
+    return EXIT_DONE;
 }
 
 /* A file cut between two planes looks whole, but for what JAX writes last. */

@@ -206,65 +206,73 @@ static enum align_why judge(struct pairs *pairs, const struct bounds *bounds, bo
     return ALIGN_WHY_NONE;
 }
 
-static int place_one(const struct merge_facts *reference, const struct merge_facts *facts,
-                     int64_t period_ps, bool refine, struct align_place *place, struct err *e)
+static void measure_residual(struct pairs *pairs, const struct bounds *bounds,
+                             struct align_place *place)
+{
+    uint32_t n;
+    int64_t from = -place->correction_ns * PS_PER_NS;
+    int64_t residual = median_of(pairs, place->by_collectives, from, true, &n);
+    if (n == 0)
+        return;
+    place->residual_ns = residual / PS_PER_NS;
+    place->worst_ns = pairs->scratch[n - 1] / PS_PER_NS; /* sorted by the median */
+    if (bounds->known) {
+        int64_t low = magnitude(bounds->low_ps - from), high = magnitude(bounds->high_ps - from);
+        place->bound_ns = (low > high ? low : high) / PS_PER_NS;
+    }
+}
+
+static int refine_place(const struct merge_facts *reference, const struct merge_facts *facts,
+                        int64_t apart_ps, bool refine, struct align_place *place, struct err *e)
 {
     CLEANUP(pairs_release) struct pairs pairs = {0};
-    int64_t apart_ns, apart_ps, correction_ps = 0;
-    if (__builtin_sub_overflow(place->start_ns, reference->start_ns, &apart_ns) ||
-        __builtin_mul_overflow(apart_ns, PS_PER_NS, &apart_ps))
-        return err_set(e, ERR_LIMIT,
-                       "the captures began more than a hundred days apart; one axis cannot hold "
-                       "them");
+    CLEANUP(cleanup_free)
+    int64_t *scratch = calloc((size_t)reference->n_steps + 1, sizeof(*scratch));
+    if (!scratch)
+        return err_nomem(e);
+    int64_t correction_ps = 0;
     int code = pair_steps(reference, facts, apart_ps, &pairs, e);
     if (code != 0)
         return code;
     place->by_collectives = pairs.together >= ALIGN_STEPS_MIN && pairs.together * 2 >= pairs.n;
     struct bounds bounds = place->by_collectives ? bounds_of(&pairs) : (struct bounds){0};
     bool one_clock = is_one_clock(reference, facts, &bounds);
-    place->why = judge(&pairs, &bounds, one_clock, period_ps, place, &correction_ps);
+    place->why =
+        judge(&pairs, &bounds, one_clock, period_of(reference, scratch), place, &correction_ps);
     if (!refine) {
         place->why = ALIGN_WHY_ASKED;
         correction_ps = 0;
     }
-    place->correction_ns = correction_ps / PS_PER_NS;
     if (place->why == ALIGN_WHY_NONE)
         place->by = place->by_collectives ? ALIGN_COLLECTIVES : ALIGN_STEPS;
-    if (place->shared > 0) {
-        uint32_t n;
-        int64_t from = -place->correction_ns * PS_PER_NS;
-        place->residual_ns = median_of(&pairs, place->by_collectives, from, true, &n) / PS_PER_NS;
-        place->worst_ns = pairs.scratch[n - 1] / PS_PER_NS; /* sorted by the line above */
-        if (bounds.known) {
-            int64_t low = magnitude(bounds.low_ps - from), high = magnitude(bounds.high_ps - from);
-            place->bound_ns = (low > high ? low : high) / PS_PER_NS;
-        }
-    }
+    place->correction_ns = correction_ps / PS_PER_NS;
     place->start_ns += place->correction_ns;
+    measure_residual(&pairs, &bounds, place);
     return 0;
 }
 
-int merge_align(const struct merge_facts *const *facts, size_t n, bool refine,
-                struct align_place *ret_places, struct err *e)
+struct align_place merge_align_reference(const struct merge_facts *reference)
 {
-    CLEANUP(cleanup_free)
-    int64_t *scratch = calloc((size_t)facts[0]->n_steps + 1, sizeof(*scratch));
-    if (!scratch)
-        return err_nomem(e);
-    int64_t period_ps = period_of(facts[0], scratch);
-    for (size_t i = 0; i < n; i++) {
-        struct align_place place = {.start_ns = facts[i]->has_window ? facts[i]->start_ns
-                                                                     : facts[0]->start_ns,
-                                    .why = ALIGN_WHY_REFERENCE,
-                                    .residual_ns = -1,
-                                    .worst_ns = -1,
-                                    .bound_ns = -1};
-        int code = i == 0 ? 0 : place_one(facts[0], facts[i], period_ps, refine, &place, e);
-        if (code != 0)
-            return code;
-        ret_places[i] = place;
-    }
-    return 0;
+    return (struct align_place){.start_ns = reference->start_ns,
+                                .why = ALIGN_WHY_REFERENCE,
+                                .residual_ns = -1,
+                                .worst_ns = -1,
+                                .bound_ns = -1};
+}
+
+int merge_align(const struct merge_facts *reference, const struct merge_facts *facts, bool refine,
+                struct align_place *ret_place, struct err *e)
+{
+    struct align_place place = merge_align_reference(facts->has_window ? facts : reference);
+    int64_t apart_ns, apart_ps;
+    int code = 0;
+    place.too_far = __builtin_sub_overflow(place.start_ns, reference->start_ns, &apart_ns) ||
+                    __builtin_mul_overflow(apart_ns, PS_PER_NS, &apart_ps);
+    if (!place.too_far)
+        code = refine_place(reference, facts, apart_ps, refine, &place, e);
+    if (code == 0)
+        *ret_place = place;
+    return code;
 }
 
 const char *align_by_name(enum align_by by)

@@ -38,6 +38,7 @@ enum align_why { /* why by the clock alone */
 };
 
 struct align_place {
+    bool too_far;          /* one axis cannot hold both; nothing else is known then */
     int64_t start_ns;      /* of the capture, since 1970, after correction */
     int64_t correction_ns; /* added to the clock's */
     enum align_by by;
@@ -49,10 +50,12 @@ struct align_place {
     int64_t bound_ns;    /* the order of collectives allows no greater error of the clock; or -1 */
 };
 
-/* One place a capture, in the order given; facts[0] is the reference. Captures without a window
- * start with the reference. */
-must_check int merge_align(const struct merge_facts *const *facts, size_t n, bool refine,
-                           struct align_place *ret_places, struct err *e);
+/* Where the reference lies. */
+struct align_place merge_align_reference(const struct merge_facts *reference);
+
+/* Where a capture lies beside the reference. One without a window starts with it. */
+must_check int merge_align(const struct merge_facts *reference, const struct merge_facts *facts,
+                           bool refine, struct align_place *ret_place, struct err *e);
 
 const char *align_by_name(enum align_by by);
 const char *align_why_words(enum align_why why);

@@ -50,10 +50,12 @@ static enum role role_of(struct view name)
                                                : ROLE_OTHER;
 }
 
-static int keep_text(struct merge_facts *facts, struct view text, const char **ret, struct err *e)
+static void keep_text(struct view text, char *to, size_t size)
 {
-    *ret = arena_copy(&facts->arena, text);
-    return *ret ? 0 : err_nomem(e);
+    size_t kept = text.size < size ? text.size : size - 1;
+    if (kept > 0)
+        memcpy(to, text.data, kept);
+    to[kept] = '\0';
 }
 
 static int read_plane_stats(struct reader *reader, struct err *e)
@@ -62,8 +64,8 @@ static int read_plane_stats(struct reader *reader, struct err *e)
     struct wire stats = xplane_stats(&reader->plane);
     struct xstat stat;
     bool start = false, stop = false;
-    int code = 0;
-    while (code == 0 && xstat_next(&stats, XPLANE_STATS, &stat) > 0) {
+    (void)e;
+    while (xstat_next(&stats, XPLANE_STATS, &stat) > 0) {
         struct view name = xplane_stat_name(&reader->plane, stat.metadata_id), text;
         int64_t value;
         if (xstat_integer(&stat, &value)) {
@@ -78,14 +80,14 @@ static int read_plane_stats(struct reader *reader, struct err *e)
             }
         } else if (xplane_stat_text(&reader->plane, &stat, &text)) {
             if (view_is(name, "jax_version"))
-                code = keep_text(facts, text, &facts->jax, e);
+                keep_text(text, facts->jax, sizeof(facts->jax));
             else if (view_is(name, "jaxlib_version"))
-                code = keep_text(facts, text, &facts->jaxlib, e);
+                keep_text(text, facts->jaxlib, sizeof(facts->jaxlib));
         }
     }
     if (start && stop && facts->stop_ns >= facts->start_ns && facts->start_ns > 0)
         facts->has_window = true;
-    return code;
+    return 0;
 }
 
 static enum mark mark_of(struct reader *reader, const struct xevent *event)
@@ -312,8 +314,10 @@ static int each_plane(struct reader *reader, struct view file,
     if (space.planes == 0)
         return err_at(e, ERR_DAMAGED, 0, "byte 0: no profiler data%s",
                       file.size == 0 ? " (the file is empty)" : "");
-    const char **host = &reader->facts->host;
-    return *host[0] ? 0 : keep_text(reader->facts, space.hostname, host, e);
+    struct merge_facts *facts = reader->facts;
+    if (!facts->host[0] && space.hostname.size > 0)
+        keep_text(space.hostname, facts->host, sizeof(facts->host));
+    return 0;
 }
 
 /* A TPU's own line of steps, for want of steps on the host. */
@@ -348,8 +352,7 @@ static int read_all(struct reader *reader, struct view file, struct err *e)
 static int read_facts(struct view file, uint32_t steps_max, struct merge_facts *ret, struct err *e)
 {
     CLEANUP(merge_facts_release)
-    struct merge_facts facts = {
-        .host = "", .jax = "", .jaxlib = "", .pid = -1, .steps_max = steps_max};
+    struct merge_facts facts = {.pid = -1, .steps_max = steps_max};
     struct reader reader = {.facts = &facts, .reading = READ_STEPS};
     int code = read_all(&reader, file, e);
     if (code == 0 && facts.n_steps > 0) {
@@ -375,10 +378,16 @@ int merge_facts_count(struct view file, struct merge_facts *ret, struct err *e)
     return read_facts(file, 0, ret, e);
 }
 
-void merge_facts_release(struct merge_facts *facts)
+void merge_facts_forget(struct merge_facts *facts)
 {
     merge_programs_release(facts);
     free(facts->steps);
-    arena_release(&facts->arena);
+    facts->steps = NULL;
+    facts->n_steps = facts->steps_room = 0;
+}
+
+void merge_facts_release(struct merge_facts *facts)
+{
+    merge_facts_forget(facts);
     *facts = (struct merge_facts){0};
 }

@@ -9,7 +9,6 @@
 #ifndef DEW_TRACE_MERGE_FACTS_H
 #define DEW_TRACE_MERGE_FACTS_H
 
-#include "base/arena.h"
 #include "base/err.h"
 #include "base/intern.h"
 #include "base/view.h"
@@ -37,12 +36,11 @@ struct merge_step {
 #define MERGE_NEVER INT64_MIN
 
 struct merge_facts {
-    struct arena arena; /* of the texts */
     bool has_window;
     int64_t start_ns, stop_ns; /* since 1970 */
     bool dated;                /* a line's times are dates, as no JAX writes them */
-    const char *host;          /* "" where the file does not say; so for the next two */
-    const char *jax, *jaxlib;
+    char host[256]; /* "" where the file does not say; so for the next two; cut to this size */
+    char jax[64], jaxlib[64];
     int64_t pid; /* or -1 */
     uint64_t planes, lines, events, names_stored;
     int64_t first_ps, last_ps; /* of the events, from the capture's start; both 0 without events */
@@ -59,6 +57,9 @@ must_check int merge_facts_read(struct view file, struct merge_facts *ret, struc
 
 /* The same without the steps, to see whether two files hold as much. */
 must_check int merge_facts_count(struct view file, struct merge_facts *ret, struct err *e);
+
+/* Gives back the programs and the steps; the rest stays. */
+void merge_facts_forget(struct merge_facts *facts);
 
 /* Takes a zeroed one too. */
 void merge_facts_release(struct merge_facts *facts);

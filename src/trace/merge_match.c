@@ -18,6 +18,11 @@ __attribute__((format(printf, 5, 6))) static int give(struct merge_reasons *reas
 {
     if (reasons->n++ >= MERGE_REASONS_MAX)
         return 0;
+    if (!reasons->all) {
+        reasons->all = arena_alloc(&reasons->arena, MERGE_REASONS_MAX * sizeof(*reasons->all));
+        if (!reasons->all)
+            return err_nomem(e);
+    }
     char words[WORDS_MAX];
     va_list args;
     va_start(args, format);
@@ -187,37 +192,18 @@ static int match_windows(const struct merge_process *all, size_t i, struct merge
                 all[0].path);
 }
 
-static int match_one(const struct merge_process *all, size_t i, struct merge_reasons *reasons,
-                     struct err *e)
+int merge_match(const struct merge_process *processes, size_t i, struct merge_reasons *reasons,
+                struct err *e)
 {
     int (*const rules[])(const struct merge_process *all, size_t i, struct merge_reasons *reasons,
                          struct err *e) = {match_process, match_count, match_versions,
                                            match_programs, match_windows};
-    for (size_t k = 0; k < sizeof(rules) / sizeof(rules[0]); k++) {
-        int code = rules[k](all, i, reasons, e);
-        if (code != 0)
-            return code;
-    }
-    return 0;
-}
-
-int merge_match(const struct merge_process *processes, size_t n, struct merge_reasons *ret,
-                struct err *e)
-{
-    CLEANUP(merge_reasons_release) struct merge_reasons reasons = {0};
-    reasons.all = arena_alloc(&reasons.arena, MERGE_REASONS_MAX * sizeof(*reasons.all));
-    if (!reasons.all)
-        return err_nomem(e);
     int code = 0;
-    if (n > 1 && !processes[0].facts->has_window)
-        code = match_windows(processes, 0, &reasons, e);
-    for (size_t i = 1; code == 0 && i < n; i++)
-        code = match_one(processes, i, &reasons, e);
-    if (code != 0)
-        return code;
-    *ret = reasons;
-    reasons = (struct merge_reasons){0};
-    return 0;
+    if (i == 1 && !processes[0].facts->has_window)
+        code = match_windows(processes, 0, reasons, e);
+    for (size_t k = 0; code == 0 && k < sizeof(rules) / sizeof(rules[0]); k++)
+        code = rules[k](processes, i, reasons, e);
+    return code;
 }
 
 const char *merge_reason_name(enum merge_reason_kind kind)

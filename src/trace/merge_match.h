@@ -41,8 +41,10 @@ struct merge_reasons {
 };
 #define MERGE_REASONS_MAX 64
 
-must_check int merge_match(const struct merge_process *processes, size_t n,
-                           struct merge_reasons *ret, struct err *e);
+/* Compares process i, from 1 on, with the first, whose facts must not be forgotten yet, and with
+ * all before it for being the same. `reasons` grows; a zeroed one is empty. */
+must_check int merge_match(const struct merge_process *processes, size_t i,
+                           struct merge_reasons *reasons, struct err *e);
 
 /* "same-process" and so on, for programs. */
 const char *merge_reason_name(enum merge_reason_kind kind);

@@ -190,6 +190,7 @@ def test_one_killed_in_the_middle_leaves_the_others_whole(program, tmp_path, out
     answer, _ = merge(program, out, job.root)
     assert [p["process"]["index"] for p in answer["processes"]] == [0, 2]
     assert answer["processes_without_capture"] == [str(job.folders[1])]
+    assert answer["processes_missing"] == [1]
     assert [len(starts(f, "mark")) for f in merged_files(out)] == [1, 1]
 
 

@@ -28,7 +28,7 @@ static int match_itself(const struct merge_facts *facts, struct err *e)
     const struct merge_process twice[] = {{facts, "a", -1, -1, "", "1", "1"},
                                           {facts, "b", -1, -1, "", "2", "1"}};
     struct merge_reasons reasons = {0};
-    int code = merge_match(twice, 2, &reasons, e);
+    int code = merge_match(twice, 1, &reasons, e);
     merge_reasons_release(&reasons);
     return code;
 }
@@ -39,13 +39,12 @@ static int work(struct view file, struct err *e)
     const struct xshift shift = {.line_ns = 300, .sets_window = true, .start_ns = 1, .stop_ns = 2};
     struct merge_facts facts = {0};
     struct patches patches = {0};
-    struct align_place places[2];
+    struct align_place place;
     int code = merge_facts_read(file, &facts, e);
-    const struct merge_facts *both[] = {&facts, &facts};
     if (code == 0)
         code = match_itself(&facts, e);
     if (code == 0)
-        code = merge_align(both, 2, true, places, e);
+        code = merge_align(&facts, &facts, true, &place, e);
     if (code == 0)
         code = xshift_plan(file, &shift, &patches, e);
     patches_release(&patches);

@@ -105,7 +105,7 @@ static void read_manifest(struct merge_input *input)
     input->count = number_at(process, "count");
 }
 
-static int read_one(struct merge_input *input, struct err *e)
+int merge_input_read(struct merge_input *input, struct err *e)
 {
     CLEANUP(map_release) struct map map = {0};
     int code = map_open(&map, input->path, e);
@@ -115,7 +115,6 @@ static int read_one(struct merge_input *input, struct err *e)
     code = merge_facts_read(map.bytes, &input->facts, e);
     if (code != 0)
         return err_context(e, "%s", input->path);
-    read_manifest(input);
     return 0;
 }
 
@@ -193,16 +192,13 @@ static int name_inputs(struct merge_job *job, struct err *e)
     return 0;
 }
 
-int merge_inputs_read(struct merge_job *job, struct err *e)
+int merge_inputs_order(struct merge_job *job, struct err *e)
 {
-    for (size_t i = 0; i < job->n; i++) {
-        int code = read_one(&job->inputs[i], e);
-        if (code != 0)
-            return code;
-    }
     bool all = true;
-    for (size_t i = 0; i < job->n; i++)
+    for (size_t i = 0; i < job->n; i++) {
+        read_manifest(&job->inputs[i]);
         all &= job->inputs[i].index >= 0;
+    }
     if (all)
         qsort(job->inputs, job->n, sizeof(*job->inputs), by_index);
     return name_inputs(job, e);

@@ -41,8 +41,11 @@ struct merge_job {
 /* Adds the files of what the user named. */
 must_check int merge_inputs_add(struct merge_job *job, const char *path, struct err *e);
 
-/* Reads them, puts them in the order of processes, and names them. `e` has the path in front. */
-must_check int merge_inputs_read(struct merge_job *job, struct err *e);
+/* Reads their manifests, puts them in the order of processes, and names them. */
+must_check int merge_inputs_order(struct merge_job *job, struct err *e);
+
+/* Reads the file itself. `e` has the path in front. */
+must_check int merge_input_read(struct merge_input *input, struct err *e);
 
 /* ERR_USAGE where OUT is neither absent nor an empty folder. */
 must_check int merge_out_check(const char *out, struct err *e);

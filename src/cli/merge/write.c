@@ -136,6 +136,7 @@ static int read_back(struct merge_input *input, const char *path, struct err *e)
         code = merge_facts_count(map.bytes, &input->written, e);
     if (code != 0)
         return err_context(e, "reading back '%s'", path);
+    merge_facts_forget(&input->written);
     const struct merge_facts *before = &input->facts, *after = &input->written;
     if (before->planes != after->planes || before->lines != after->lines ||
         before->events != after->events || before->names_stored != after->names_stored ||
