@@ -14,6 +14,7 @@ import pytest
 from merging import (
     EPOCH,
     MS,
+    RUN,
     capture,
     merge,
     merged_files,
@@ -259,15 +260,32 @@ def big(tmp_path_factory):
     return file, write_big(file, 1_000_000)
 
 
+def small_memory() -> None:
+    """8 MiB for everything but the maps of the files."""
+    resource.setrlimit(resource.RLIMIT_DATA, (8 << 20, 8 << 20))
+
+
 def test_memory_does_not_grow_with_events(program, big, out):
     file, facts = big
 
-    def small() -> None:  # everything but the maps of the files, which is what it may take
-        resource.setrlimit(resource.RLIMIT_DATA, (8 << 20, 8 << 20))
-
-    answer, _ = merge(program, out, "--force", file, file, preexec_fn=small)
+    answer, _ = merge(program, out, "--force", file, file, preexec_fn=small_memory)
     assert answer["events_before"] == answer["events_after"] == 2 * facts.events
     assert [f.read_bytes() for f in merged_files(out)] == [file.read_bytes()] * 2
+
+
+def test_memory_does_not_grow_with_processes(program, tmp_path, out):
+    """But for little: the steps of all of them would take 9 MiB."""
+    count, steps = 200, 1000
+    whole = capture(tmp_path / "h.xplane.pb", pid=1, steps=steps, lasts=11_000 * MS)
+    root = tmp_path / "root"
+    for index in range(count):
+        file = root / f"process-{index:05}" / "capture-0001" / RUN / "h.xplane.pb"
+        file.parent.mkdir(parents=True)
+        file.hardlink_to(whole)
+        with_manifest(file, index=index, count=count)
+    answer, _ = merge(program, out, "--force", root, preexec_fn=small_memory)
+    assert len(merged_files(out)) == count and answer["processes_missing"] == []
+    assert {p["shared_steps"] for p in answer["processes"][1:]} == {steps}
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
