@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_summary - `dew-profile summary`: where the time went, straight from the capture's files. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 
 #include "base/banned.h"
 
-#define TOP_NOT_GIVEN (-1)
+#define TOP_NOT_GIVEN INT_MIN
 #define TOP_OF_PAGES 12 /* what a program reads has everything */
 #define TOP_MAX 1000000
 
