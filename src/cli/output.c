@@ -94,7 +94,7 @@ const char *format_bytes(uint64_t bytes, char buffer[FORMAT_MAX])
     return buffer;
 }
 
-const char *format_share(int64_t part, int64_t whole, char buffer[FORMAT_MAX])
+const char *format_share(uint64_t part, uint64_t whole, char buffer[FORMAT_MAX])
 {
     if (whole == 0)
         (void)snprintf(buffer, FORMAT_MAX, "-");

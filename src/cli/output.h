@@ -43,7 +43,7 @@ const char *format_ps(int64_t ps, char buffer[FORMAT_MAX]);
 const char *format_bytes(uint64_t bytes, char buffer[FORMAT_MAX]);
 
 /* "12.3 %" of part in whole; "-" where whole is 0. */
-const char *format_share(int64_t part, int64_t whole, char buffer[FORMAT_MAX]);
+const char *format_share(uint64_t part, uint64_t whole, char buffer[FORMAT_MAX]);
 
 /* Writes foreign text: control characters as \xHH. */
 void output_text(FILE *file, struct view text);

@@ -19,7 +19,7 @@ static const char *share(uint64_t part, uint64_t whole, char buffer[FORMAT_MAX])
 {
     for (; whole > INT64_MAX; whole /= 2)
         part /= 2;
-    return format_share((int64_t)part, (int64_t)whole, buffer);
+    return format_share(part, whole, buffer);
 }
 
 static const char *count(uint64_t value, char buffer[FORMAT_MAX])

@@ -17,7 +17,7 @@ static const char *ps(uint64_t value, char buffer[FORMAT_MAX])
 
 static const char *share(uint64_t part, uint64_t whole, char buffer[FORMAT_MAX])
 {
-    return format_share((int64_t)part, (int64_t)whole, buffer);
+    return format_share(part, whole, buffer);
 }
 
 static const char *count(uint64_t value, char buffer[FORMAT_MAX])

@@ -31,7 +31,7 @@ static void say_share(const struct summary_voice *voice, uint64_t part, uint64_t
     char buffer[FORMAT_MAX];
     part = part < INT64_MAX ? part : INT64_MAX;
     whole = whole < INT64_MAX ? whole : INT64_MAX;
-    say(voice, format_share((int64_t)part, (int64_t)whole, buffer));
+    say(voice, format_share(part, whole, buffer));
 }
 
 /* "behind input", "outside every region" */

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -418,7 +419,7 @@ def test_lines_out_of_order_are_sorted_and_said(answer):
     )
 
 
-def test_sums_stop_at_their_limit_and_say_so(answer):
+def test_sums_stop_at_their_limit_and_say_so(answer, program, tmp_path):
     """Durations near 2^63 ps: three of them are beyond what 64 bits hold."""
     huge = "9000000000000000000ps"
     calls = [f"    event a 0ms {huge}"] * 3 + [f"    event train 0ms {huge} step_num=1"] * 3
@@ -435,6 +436,13 @@ def test_sums_stop_at_their_limit_and_say_so(answer):
     assert found["receipt"]["ops_unmatched_ps"] == limit
     assert found["receipt"]["sums_capped"] is True
     assert any("stand at their limit" in w for w in found["warnings"])
+    made = tmp_path / "r.xplane.pb"
+    for arguments in ([], ["--html", "-"]):
+        page = subprocess.run(
+            [program, "summary", *arguments, str(made)], capture_output=True, text=True
+        )
+        assert page.returncode == 0 and "9223372.0 s" in page.stdout
+        assert not re.search(r"-\d+\.\d %", page.stdout), "a share below 0"
 
 
 def test_names_of_any_length_match_a_pattern(answer):

@@ -142,7 +142,10 @@ static void table_row(FILE *out, const struct summary *summary, const struct par
     part_name(out, summary, parts, part);
     (void)fputs("</bdi></th>", out);
     html_cell_ps(out, all);
-    html_cell_share(out, all, summary->window_ps * summary->n_devices);
+    uint64_t windows;
+    if (!product_u64(summary->window_ps, summary->n_devices, &windows))
+        windows = UINT64_MAX;
+    html_cell_share(out, all, windows);
     if (summary->n_devices > 1 && summary->n_devices <= COLUMNS_MAX)
         for (size_t i = 0; i < summary->n_devices; i++)
             html_cell_ps(out, ps[i][part]);

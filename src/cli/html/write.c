@@ -109,7 +109,7 @@ void html_ps(FILE *out, uint64_t ps)
 void html_share(FILE *out, uint64_t part, uint64_t whole)
 {
     char buffer[FORMAT_MAX];
-    (void)fputs(format_share((int64_t)part, (int64_t)whole, buffer), out);
+    (void)fputs(format_share(part, whole, buffer), out);
 }
 
 void html_count(FILE *out, uint64_t count)
