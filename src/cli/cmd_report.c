@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_report - `dew-profile report`: xprof's reports about a capture, as files. */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +21,9 @@
 #define JOBS_DEFAULT 2
 #define TIMEOUT_DEFAULT 600
 #define TIMEOUT_MAX 1000000
+/* Seen to be enough: 10 and 2. The rest is for a library that opens more. */
+#define FILES_ALONE 16
+#define FILES_PER_WORKER 2
 
 static struct {
     int all;
@@ -99,6 +102,24 @@ static int check_sizes(const struct capture_files *files, struct err *e)
     return 0;
 }
 
+/* Without this it shows in one report after the other as whatever then failed first. */
+static int check_open_files(unsigned jobs, struct err *e)
+{
+    const rlim_t needed = FILES_ALONE + (rlim_t)jobs * FILES_PER_WORKER;
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed)
+        return 0;
+    const rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = limit.rlim_max < needed ? limit.rlim_max : needed;
+    if (limit.rlim_cur == needed && setrlimit(RLIMIT_NOFILE, &limit) == 0)
+        return 0;
+    return err_set(e, ERR_LIMIT,
+                   "only %llu files may be open at once (ulimit -n), reports by %u worker%s need "
+                   "%llu: allow more, for example with 'ulimit -n 256'",
+                   (unsigned long long)before, jobs, jobs == 1 ? "" : "s",
+                   (unsigned long long)needed);
+}
+
 /* A path as a shell takes it. */
 static char *quoted(const char *path)
 {
@@ -154,7 +175,7 @@ static int print_outcome(const struct run_order *order, const struct run_outcome
     struct err e = {0};
     if (asked.json) {
         json_t *json = index_json(&outcome->plan, outcome->kept, &order->source,
-                                  outcome->signal ? "interrupted" : "done");
+                                  outcome->signal ? "interrupted" : "done", NULL);
         if (json)
             (void)json_object_set_new(json, "folder", json_text(view_text(order->folder)));
         return output_json(stdout, json, &e) == 0 ? EXIT_DONE : fail(EXIT_FAILED, &e);
@@ -188,24 +209,6 @@ static int make_reports(const struct run_order *order)
     return status;
 }
 
-/* In a session of its own, so that neither Ctrl-C nor a closed terminal ends it. -1 in the parent,
- * which has nothing left to do. */
-static int detach(void)
-{
-    pid_t pid = fork();
-    if (pid < 0) {
-        complain("cannot start a process: %s", strerror(errno));
-        return EXIT_FAILED;
-    }
-    if (pid > 0)
-        return -1;
-    (void)setsid();
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; fd++)
-        (void)dup2(null, fd);
-    return EXIT_DONE;
-}
-
 static int run(const char *const *arguments)
 {
     int status = check_usage();
@@ -215,6 +218,9 @@ static int run(const char *const *arguments)
     CLEANUP(capture_files_release) struct capture_files files = {0};
     if (capture_find(arguments[0], &files, &e) != 0 || check_sizes(&files, &e) != 0)
         return fail(EXIT_UNREADABLE, &e);
+    const unsigned jobs = job_count();
+    if (check_open_files(jobs, &e) != 0)
+        return fail(EXIT_FAILED, &e);
     CLEANUP(cleanup_free) char *library = NULL;
     CLEANUP(cleanup_free) char *version = NULL;
     if (converter_find(asked.converter, &library, &version, &e) != 0)
@@ -230,15 +236,11 @@ static int run(const char *const *arguments)
                    .all = asked.all != 0,
                    .open_hint = hint},
         .folder = folder,
-        .jobs = job_count(),
+        .jobs = jobs,
         .limit_ms = (int64_t)asked.timeout * 1000,
         .quiet = asked.quiet || asked.detach,
+        .detach = asked.detach != 0,
     };
-    if (asked.detach) {
-        status = detach();
-        if (status != EXIT_DONE)
-            return status < 0 ? EXIT_DONE : status;
-    }
     return make_reports(&order);
 }
 

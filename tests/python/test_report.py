@@ -7,9 +7,11 @@ Failures that the real converter does not produce are forced with tests/python/f
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import subprocess
@@ -486,6 +488,22 @@ def wait_for(condition) -> None:
         time.sleep(0.01)
 
 
+def is_unlocked(folder: pathlib.Path) -> bool:
+    """No exporter works in it any more."""
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(fd)
+
+
+def read_if_there(path: pathlib.Path) -> str:
+    return path.read_text() if path.exists() else ""
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_interrupted(program, capture, fake, scratch, number):
     env = {**os.environ, "FAKE_HANG": "kernel_stats"}
@@ -561,6 +579,150 @@ def test_detach_returns_and_the_work_goes_on(program, capture):
     # The scratch folder goes after the index is written.
     folder = pathlib.Path(os.environ["TMPDIR"])
     wait_for(lambda: list(folder.iterdir()) == [])
+
+
+def test_detach_leaves_word_of_a_failure(program, capture, fake):
+    args = ["--converter", fake, "--timeout", 1, "--detach", capture]
+    folder = capture / "reports"
+    for variable, words in [
+        ("FAKE_CRASH", "signal 6"),
+        ("FAKE_HANG", "timeout"),
+        ("FAKE_ERROR", "fake words about tool_names"),
+    ]:  # each takes the place of the one before
+        report(program, *args, env={variable: "tool_names"})
+        wait_for(lambda: is_unlocked(folder))
+        index = index_of(folder)
+        assert (index["state"], index["reports"]) == ("failed", [])
+        assert words in index["error"]
+        log = (folder / "export.log").read_text()
+        assert words in log
+        assert "stderr of tool_names" in log
+        assert {path.name for path in folder.iterdir()} == {"reports.json", "export.log"}
+    report(program, "--converter", fake, capture)
+    assert (index_of(folder)["state"], index_of(folder)["error"]) == ("done", None)
+    # Reports that are there are worth more than the word of a failure.
+    before = snapshot(folder)
+    report(program, *args, env={"FAKE_CRASH": "tool_names"})
+    wait_for(lambda: is_unlocked(folder))
+    after = snapshot(folder)
+    added = after.pop("export.log").removeprefix(before.pop("export.log")).decode()
+    assert "signal 6" in added and added.count("\n") == 1
+    assert after == before
+
+
+def test_detach_leaves_word_of_a_damaged_capture(program, capture):
+    next(capture.rglob("*.xplane.pb")).write_bytes(b"\xff" * 3000)
+    report(program, "--detach", capture)
+    folder = capture / "reports"
+    wait_for(lambda: is_unlocked(folder))
+    index = index_of(folder)
+    assert index["state"] == "failed"
+    assert "tool_names" in index["error"]
+
+
+def no_bytes() -> None:
+    """Files can be made and not written to, as on a full disk: so no scratch folder is any good."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+
+
+def test_without_any_scratch_folder(program, capture):
+    for args in ([], ["--detach"]):
+        done = report(program, *args, capture, expect=1, preexec_fn=no_bytes, restore_signals=False)
+        assert "no folder for temporary files" in done.stderr
+        assert os.environ["TMPDIR"] in done.stderr
+
+
+def test_temporary_folders_that_are_not_there(program, capture, tmp_path):
+    env = {"TMPDIR": str(tmp_path / "gone"), "TEMP": os.environ["TMPDIR"]}
+    report(program, capture, env=env)
+    assert index_of(capture / "reports")["state"] == "done"
+
+
+def test_a_failure_after_the_first_report_is_in_the_index(program, capture, fake):
+    """A place for the index is taken away while a report is made."""
+    env = {**os.environ, "FAKE_HANG": "kernel_stats"}
+    args = [program, "report", "-q", "-j", "1", "--timeout", "3", "--converter", fake, capture]
+    child = subprocess.Popen(args, env=env, stderr=subprocess.PIPE, text=True)
+    folder = capture / "reports"
+    wait_for(lambda: "stderr of kernel_stats" in read_if_there(folder / "export.log"))
+    (folder / "overview_page.json").unlink()  # the flush at the end does not find it
+    _, words = child.communicate(timeout=60)
+    assert child.returncode == 1
+    index = index_of(folder)
+    assert index["state"] == "failed"
+    assert index["error"] and index["error"] in words
+    assert index["error"] in (folder / "export.log").read_text()
+
+
+@pytest.mark.parametrize("limit", [12, 16])
+def test_too_few_open_files(program, capture, limit):
+    def few() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+
+    done = report(program, "-j", 2, capture, expect=1, preexec_fn=few)
+    assert f"only {limit} files may be open at once (ulimit -n)" in done.stderr
+    assert "ulimit -n 256" in done.stderr
+    assert not (capture / "reports").exists()
+
+
+def test_a_low_limit_of_open_files_is_raised_where_that_is_allowed(program, capture, fake):
+    def few() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (12, 4096))
+
+    report(program, "-j", 16, "--converter", fake, capture, preexec_fn=few)
+    assert index_of(capture / "reports")["state"] == "done"
+
+
+# argv: program, converter, capture, temporary folder, signal, delays in microseconds. A process of
+# its own, small enough that the signal follows its child closely.
+HUNTER = """
+import json, os, signal, subprocess, sys, time
+program, converter, capture, tmp, number, *delays = sys.argv[1:]
+reports = os.path.join(capture, "reports")
+left = {}
+for delay in map(int, delays):
+    subprocess.run(["rm", "-rf", reports])
+    child = subprocess.Popen([program, "report", "-q", "--converter", converter, capture],
+                             stderr=subprocess.DEVNULL)
+    if delay < 0:
+        while not os.listdir(tmp) and child.poll() is None:
+            pass
+    else:
+        time.sleep(delay / 1e6)
+    child.send_signal(int(number))
+    status = child.wait()
+    found = os.listdir(reports) if os.path.isdir(reports) else []
+    state = ""
+    if "reports.json" in found:
+        state = json.load(open(os.path.join(reports, "reports.json")))["state"]
+    odd = os.listdir(tmp) + [name for name in found if name.endswith(".tmp")]
+    if state not in ("done", "interrupted") and found:
+        odd += ["index: " + state]
+    if odd or (state == "interrupted" and status != -int(number)):
+        left[delay] = [status, odd]
+    for name in os.listdir(tmp):
+        subprocess.run(["rm", "-rf", os.path.join(tmp, name)])
+print(json.dumps(left))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_at_any_time_leaves_nothing(program, capture, fake, scratch, number):
+    """-1: right after the scratch folder appeared."""
+    start = time.monotonic()
+    report(program, "-q", "--converter", fake, capture)
+    whole_us = int((time.monotonic() - start) * 1e6)
+    delays = [-1] * 12 + [whole_us * i // 24 for i in range(30)]
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", HUNTER]
+        + [str(a) for a in (program, fake, capture, scratch, int(number), *delays)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {}
 
 
 def test_detach_reports_what_is_wrong_at_once(program, tmp_path, capture):

@@ -113,6 +113,14 @@ json_t *folder_index(const struct folder *folder)
     return json_loadb(text, size, 0, NULL);
 }
 
+bool folder_has_reports(const struct folder *folder)
+{
+    CLEANUP(cleanup_json) json_t *index = folder_index(folder);
+    const char *state = json_string_value(json_object_get(index, "state"));
+    return index && !(state && strcmp(state, "failed") == 0 &&
+                      json_array_size(json_object_get(index, "reports")) == 0);
+}
+
 static void remove_old(const struct folder *folder, const json_t *kept)
 {
     CLEANUP(cleanup_json) json_t *index = folder_index(folder);
@@ -160,19 +168,36 @@ void folder_tidy(const struct folder *folder, const char *file, pid_t worker)
     }
 }
 
-void folder_log(const struct folder *folder, const char *format, ...)
+static void write_line(int fd, const char *format, va_list args)
 {
     char line[LOG_LINE_MAX];
-    va_list args;
-    va_start(args, format);
     int used = vsnprintf(line, sizeof(line) - 1, format, args);
-    va_end(args);
     if (used < 0)
         return;
     size_t size = (size_t)used < sizeof(line) - 1 ? (size_t)used : sizeof(line) - 2;
     line[size++] = '\n';
     /* A log that cannot be written must not fail what it is about. */
-    (void)!write(folder->log, line, size);
+    (void)!write(fd, line, size);
+}
+
+void folder_log(const struct folder *folder, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    write_line(folder->log, format, args);
+    va_end(args);
+}
+
+void folder_remark(const struct folder *folder, const char *format, ...)
+{
+    CLEANUP(cleanup_close)
+    int fd = openat(folder->lock, REPORTS_LOG, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, LOG_MODE);
+    if (fd < 0)
+        return;
+    va_list args;
+    va_start(args, format);
+    write_line(fd, format, args);
+    va_end(args);
 }
 
 void folder_release(struct folder *folder)

@@ -36,6 +36,9 @@ must_check int folder_open(const char *path, struct folder *ret, struct err *e);
 /* The index that lies in it: new reference, or NULL where there is none that can be read. */
 json_t *folder_index(const struct folder *folder);
 
+/* Whether an index lies in it that is not just word of a failure. */
+bool folder_has_reports(const struct folder *folder);
+
 /* Removes the old reports that are not among the entries `kept` (or NULL), and gives the log its
  * name. */
 must_check int folder_commit(struct folder *folder, const json_t *kept, struct err *e);
@@ -44,6 +47,10 @@ must_check int folder_commit(struct folder *folder, const json_t *kept, struct e
 void folder_tidy(const struct folder *folder, const char *file, pid_t worker);
 
 void folder_log(const struct folder *folder, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* As folder_log(), into the log that lies there from earlier reports. */
+void folder_remark(const struct folder *folder, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Unlocks. Without a commit the log goes, and so do the folders that were made here. */

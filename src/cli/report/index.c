@@ -70,13 +70,13 @@ static json_t *reports_json(const struct plan *plan, const json_t *kept)
 }
 
 json_t *index_json(const struct plan *plan, const json_t *kept, const struct index_source *source,
-                   const char *state)
+                   const char *state, const char *error)
 {
-    return json_pack("{s:i, s:s, s:s, s:{s:o, s:o}, s:o, s:o, s:o}", "schema", 1, "program",
-                     PROGRAM_NAME " " DEW_VERSION, "state", state, "converter", "library",
-                     text_or_null(source->library), "version", text_or_null(source->version), "run",
-                     index_run(source->files), "captures", index_captures(source->files), "reports",
-                     reports_json(plan, kept));
+    return json_pack("{s:i, s:s, s:s, s:o, s:{s:o, s:o}, s:o, s:o, s:o}", "schema", 1, "program",
+                     PROGRAM_NAME " " DEW_VERSION, "state", state, "error", text_or_null(error),
+                     "converter", "library", text_or_null(source->library), "version",
+                     text_or_null(source->version), "run", index_run(source->files), "captures",
+                     index_captures(source->files), "reports", reports_json(plan, kept));
 }
 
 static void cleanup_json(json_t **json)
@@ -85,9 +85,9 @@ static void cleanup_json(json_t **json)
 }
 
 int index_write(const struct plan *plan, const json_t *kept, const struct index_source *source,
-                const char *state, const char *folder, struct err *e)
+                const char *state, const char *error, const char *folder, struct err *e)
 {
-    CLEANUP(cleanup_json) json_t *json = index_json(plan, kept, source, state);
+    CLEANUP(cleanup_json) json_t *json = index_json(plan, kept, source, state, error);
     CLEANUP(cleanup_free)
     char *text = json ? json_dumps(json, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : NULL;
     CLEANUP(cleanup_free) char *path = path_join(folder, REPORTS_INDEX);

@@ -24,14 +24,14 @@ json_t *index_run(const struct capture_files *files);
 /* Whether `name` is that of a file in the index's own folder. */
 bool index_own_name(const char *name);
 
-/* `kept` are entries of an earlier index that hold on, or NULL. `state`: "running", "done" or
- * "interrupted". Reports that are not finished are left out. A new reference, NULL without memory.
- */
+/* `kept` are entries of an earlier index that hold on, or NULL. `state`: "running", "done",
+ * "interrupted" or "failed"; `error` is what ended it before its time, or NULL. Reports that are
+ * not finished are left out. A new reference, NULL without memory. */
 json_t *index_json(const struct plan *plan, const json_t *kept, const struct index_source *source,
-                   const char *state);
+                   const char *state, const char *error);
 
 must_check int index_write(const struct plan *plan, const json_t *kept,
-                           const struct index_source *source, const char *state, const char *folder,
-                           struct err *e);
+                           const struct index_source *source, const char *state, const char *error,
+                           const char *folder, struct err *e);
 
 #endif

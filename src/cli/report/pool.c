@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pool - fork, pipes, poll, signals. */
+/* pool - fork, pipes, poll. */
 #include "cli/report/pool.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -17,19 +16,6 @@
 #endif
 
 #include "base/banned.h"
-
-static const int caught[POOL_SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
-
-/* Written to by the signal handler, which can be handed nothing; -1 while no pool is open. */
-static int wake_up = -1;
-
-static void note_signal(int number)
-{
-    int kept = errno;
-    unsigned char byte = (unsigned char)number;
-    (void)!write(wake_up, &byte, 1);
-    errno = kept;
-}
 
 static int64_t now_ms(void)
 {
@@ -45,24 +31,14 @@ static int make_pipe(int ends[2], struct err *e)
     return 0;
 }
 
-int pool_open(struct pool *pool, const struct worker_setup *setup, int64_t limit_ms, struct err *e)
+void pool_open(struct pool *pool, const struct worker_setup *setup, int64_t limit_ms,
+               const struct interrupt *interrupt)
 {
-    int ends[2];
-    int result = make_pipe(ends, e);
-    if (result != 0)
-        return result;
-    *pool = (struct pool){.setup = *setup, .limit_ms = limit_ms, .wake = ends[0]};
-    wake_up = ends[1];
-    for (int i = 0; i < POOL_SIGNALS; i++) {
-        struct sigaction action = {.sa_handler = note_signal};
-        (void)sigaction(caught[i], NULL, &pool->before[i]);
-        /* A worker may be gone when it is given a job: that is noticed by its closed pipe. One who
-         * had a signal ignored (nohup) wants it ignored here too. */
-        if (caught[i] == SIGPIPE || pool->before[i].sa_handler == SIG_IGN)
-            action.sa_handler = SIG_IGN;
-        (void)sigaction(caught[i], &action, NULL);
-    }
-    return 0;
+    *pool =
+        (struct pool){.setup = *setup, .limit_ms = limit_ms, .interrupt = interrupt, .open = true};
+    /* A worker may be gone when it is given a job: that is noticed by its closed pipe. */
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    (void)sigaction(SIGPIPE, &ignore, &pool->sigpipe);
 }
 
 /* The child keeps its own two pipe ends and the log. Were it to hold the ends of its siblings, they
@@ -75,8 +51,6 @@ static void close_siblings(const struct pool *pool)
         (void)close(pool->workers[i].jobs);
         (void)close(pool->workers[i].answers);
     }
-    (void)close(pool->wake);
-    (void)close(wake_up);
 }
 
 static _Noreturn void child(const struct pool *pool, int jobs, int answers)
@@ -85,10 +59,11 @@ static _Noreturn void child(const struct pool *pool, int jobs, int answers)
     /* A hung worker would not notice otherwise that its parent was killed. */
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
-    for (int i = 0; i < POOL_SIGNALS; i++)
-        (void)signal(caught[i], SIG_DFL);
     /* Ctrl-C reaches the whole process group; who ends when is the parent's decision. */
+    struct interrupt interrupt = *pool->interrupt;
+    interrupt_release(&interrupt);
     (void)signal(SIGINT, SIG_IGN);
+    (void)signal(SIGPIPE, SIG_DFL);
     (void)signal(SIGBUS, SIG_DFL);
     /* A crash is expected and reported; its core file would only lie about. */
     const struct rlimit none = {0, 0};
@@ -220,53 +195,56 @@ static int time_left(const struct pool *pool, int64_t now)
     return least > INT_MAX ? INT_MAX : (int)least;
 }
 
-/* Fills `event` from the first worker that has something to say or is out of time. */
-static bool look(struct pool *pool, const struct pollfd *ready, struct event *event)
+/* Fills `event` from the worker in this slot, if it has something to say or is out of time. */
+static bool look(struct pool *pool, unsigned slot, bool ready, int64_t now, struct event *event)
 {
-    int64_t now = now_ms();
-    for (unsigned i = 0; i < POOL_MAX; i++) {
-        struct pool_worker *worker = &pool->workers[i];
-        if (!worker->busy)
-            continue;
-        event->slot = i;
-        event->pid = worker->pid;
-        event->seconds = (double)(now - worker->since_ms) / 1000;
-        if (ready[i].revents) {
-            answered(worker, event);
-            return true;
-        }
-        if (pool->limit_ms > 0 && now - worker->since_ms >= pool->limit_ms) {
-            timed_out(pool, worker, event);
-            return true;
-        }
-    }
-    return false;
+    struct pool_worker *worker = &pool->workers[slot];
+    bool late = pool->limit_ms > 0 && now - worker->since_ms >= pool->limit_ms;
+    if (!ready && !late)
+        return false;
+    event->slot = slot;
+    event->pid = worker->pid;
+    event->seconds = (double)(now - worker->since_ms) / 1000;
+    if (ready)
+        answered(worker, event);
+    else
+        timed_out(pool, worker, event);
+    return true;
 }
 
 int pool_wait(struct pool *pool, struct event *ret, struct err *e)
 {
     for (;;) {
-        struct pollfd ready[POOL_MAX + 1];
-        for (unsigned i = 0; i < POOL_MAX; i++)
-            ready[i] = (struct pollfd){.fd = pool->workers[i].busy ? pool->workers[i].answers : -1,
-                                       .events = POLLIN};
-        ready[POOL_MAX] = (struct pollfd){.fd = pool->wake, .events = POLLIN};
-        if (poll(ready, POOL_MAX + 1, time_left(pool, now_ms())) < 0 && errno != EINTR)
-            return err_sys(e, errno, "cannot wait for the workers");
-        unsigned char number;
-        if (ready[POOL_MAX].revents && read(pool->wake, &number, 1) == 1) {
+        /* Only those in use: poll() takes no more places than files may be open. */
+        struct pollfd ready[POOL_MAX];
+        unsigned slots[POOL_MAX];
+        nfds_t count = 0;
+        for (unsigned i = 0; i < POOL_MAX; i++) {
+            if (!pool->workers[i].busy)
+                continue;
+            slots[count] = i;
+            ready[count++] = (struct pollfd){.fd = pool->workers[i].answers, .events = POLLIN};
+        }
+        int number;
+        int result =
+            interrupt_poll(pool->interrupt, ready, count, time_left(pool, now_ms()), &number, e);
+        if (result != 0)
+            return result;
+        if (number != 0) {
             ret->kind = EVENT_SIGNAL;
             ret->number = number;
             return 0;
         }
-        if (look(pool, ready, ret))
-            return 0;
+        int64_t now = now_ms();
+        for (nfds_t i = 0; i < count; i++)
+            if (look(pool, slots[i], ready[i].revents != 0, now, ret))
+                return 0;
     }
 }
 
 void pool_release(struct pool *pool)
 {
-    if (pool->wake < 0)
+    if (!pool->open)
         return;
     for (unsigned i = 0; i < POOL_MAX; i++) {
         if (!pool->workers[i].pid)
@@ -274,10 +252,6 @@ void pool_release(struct pool *pool)
         (void)kill(pool->workers[i].pid, SIGKILL);
         (void)bury(&pool->workers[i]);
     }
-    for (int i = 0; i < POOL_SIGNALS; i++)
-        (void)sigaction(caught[i], &pool->before[i], NULL);
-    (void)close(pool->wake);
-    (void)close(wake_up);
-    wake_up = -1;
-    pool->wake = -1;
+    (void)sigaction(SIGPIPE, &pool->sigpipe, NULL);
+    pool->open = false;
 }

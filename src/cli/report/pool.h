@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pool - the workers: started, given jobs, waited for, ended.
  *
- * Owns their processes and pipes, and while it is open the handling of SIGINT, SIGTERM and SIGHUP,
- * which come out as events. A worker that dies or takes too long is an event too; it is never
+ * Owns their processes and pipes. A signal that asks for an end (interrupt.h) comes out as an
+ * event. A worker that dies or takes too long is an event too; it is never
  * waited for beyond that. Knows nothing of reports. */
 #ifndef DEW_CLI_REPORT_POOL_H
 #define DEW_CLI_REPORT_POOL_H
@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "cli/report/interrupt.h"
 #include "cli/report/worker.h"
 
 #define POOL_MAX 16
@@ -23,14 +24,13 @@ struct pool_worker {
     int64_t since_ms; /* when it got its job */
 };
 
-#define POOL_SIGNALS 4
-
 struct pool {
     struct worker_setup setup;
     int64_t limit_ms; /* for one job; 0: none */
     struct pool_worker workers[POOL_MAX];
-    struct sigaction before[POOL_SIGNALS];
-    int wake; /* read end of the pipe that the signal handler writes to; -1 in an unopened pool */
+    const struct interrupt *interrupt; /* borrowed: held while the pool is open */
+    struct sigaction sigpipe;          /* before */
+    bool open;
 };
 
 enum event_kind {
@@ -49,8 +49,8 @@ struct event {
     char text[256];
 };
 
-must_check int pool_open(struct pool *pool, const struct worker_setup *setup, int64_t limit_ms,
-                         struct err *e);
+void pool_open(struct pool *pool, const struct worker_setup *setup, int64_t limit_ms,
+               const struct interrupt *interrupt);
 
 /* Starts a worker in the slot if there is none, and gives it the job. It must not be busy. */
 must_check int pool_give(struct pool *pool, unsigned slot, const struct job *job, struct err *e);
@@ -58,13 +58,7 @@ must_check int pool_give(struct pool *pool, unsigned slot, const struct job *job
 /* Waits until something happened to a busy worker, or a signal came. */
 must_check int pool_wait(struct pool *pool, struct event *ret, struct err *e);
 
-/* Ends all workers at once and gives the signals back. Takes a pool that was never opened, if it
- * was initialised by POOL_EMPTY. */
+/* Ends all workers at once. Takes an empty (zeroed) pool, one that was never opened, too. */
 void pool_release(struct pool *pool);
-
-#define POOL_EMPTY                                                                                 \
-    {                                                                                              \
-        .wake = -1                                                                                 \
-    }
 
 #endif

@@ -12,7 +12,9 @@
 #include "base/file.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/report/background.h"
 #include "cli/report/folder.h"
+#include "cli/report/interrupt.h"
 #include "cli/report/kept.h"
 #include "cli/report/memory.h"
 #include "cli/report/pool.h"
@@ -24,6 +26,7 @@
 
 struct run {
     const struct run_order *order;
+    struct interrupt interrupt;
     struct folder folder;
     struct scratch scratch;
     struct pool pool;
@@ -40,6 +43,7 @@ static void run_release(struct run *run)
     folder_release(&run->folder);
     plan_release(&run->plan);
     json_decref(run->kept);
+    interrupt_release(&run->interrupt); /* last: a signal may end the program here */
 }
 
 /* On a terminal one line that changes, else a line a report. */
@@ -72,7 +76,8 @@ static void show(const struct run *run, const struct report *report)
 
 static int save_index(const struct run *run, const char *state, struct err *e)
 {
-    return index_write(&run->plan, run->kept, &run->order->source, state, run->folder.path, e);
+    return index_write(&run->plan, run->kept, &run->order->source, state, NULL, run->folder.path,
+                       e);
 }
 
 static void finish(struct run *run, struct report *report, enum report_status status,
@@ -307,29 +312,58 @@ static int prepare(struct run *run, struct err *e)
         .folder = run->folder.path,
         .log = run->folder.log,
     };
-    return pool_open(&run->pool, &setup, order->limit_ms, e);
+    pool_open(&run->pool, &setup, order->limit_ms, &run->interrupt);
+    return order->detach ? background_go(e) : 0;
+}
+
+/* Leaves word of what kept the reports from being made. In the background nobody hears it; in the
+ * foreground one does, and then a failure from before the first report leaves nothing behind. */
+static void leave_word(struct run *run, int signal, const struct err *e)
+{
+    struct folder *folder = &run->folder;
+    if (!folder->path || (!run->order->detach && !folder->committed))
+        return;
+    if (!folder->committed && folder_has_reports(folder)) {
+        folder_remark(folder, PROGRAM_NAME ": %s", e->text);
+        return;
+    }
+    /* It has failed already: what fails here too has been told. */
+    if (!folder->committed && folder_commit(folder, NULL, NULL) != 0)
+        return;
+    folder_log(folder, PROGRAM_NAME ": %s", e->text);
+    (void)!index_write(&run->plan, run->kept, &run->order->source,
+                       signal ? "interrupted" : "failed", e->text, folder->path, NULL);
+}
+
+static int make_reports(struct run *run, struct run_outcome *ret, struct err *e)
+{
+    const struct run_order *order = run->order;
+    if (prepare(run, e) != 0)
+        return EXIT_FAILED;
+    int status = make_plan(run, &ret->signal, e);
+    if (status != EXIT_DONE)
+        return status;
+    /* Asked for some reports, it is about these; the others stay. */
+    if (order->wishes.tools && !(run->kept = kept_read(&run->folder, &run->plan, &order->source))) {
+        (void)err_nomem(e);
+        return EXIT_FAILED;
+    }
+    if (folder_commit(&run->folder, run->kept, e) != 0 || make_all(run, &ret->signal, e) != 0)
+        return EXIT_FAILED;
+    if (flush_reports(run, e) != 0 || save_index(run, ret->signal ? "interrupted" : "done", e) != 0)
+        return EXIT_FAILED;
+    return plan_count(&run->plan, REPORT_FAILED) > 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
 int run_reports(const struct run_order *order, struct run_outcome *ret, struct err *e)
 {
-    CLEANUP(run_release)
-    struct run run = {.order = order, .folder = FOLDER_EMPTY, .pool = POOL_EMPTY};
-    if (prepare(&run, e) != 0)
-        return EXIT_FAILED;
-    int status = make_plan(&run, &ret->signal, e);
-    if (status != EXIT_DONE)
+    CLEANUP(run_release) struct run run = {.order = order, .folder = FOLDER_EMPTY};
+    interrupt_hold(&run.interrupt);
+    int status = make_reports(&run, ret, e);
+    if (e->code != 0) {
+        leave_word(&run, ret->signal, e);
         return status;
-    /* Asked for some reports, it is about these; the others stay. */
-    if (order->wishes.tools && !(run.kept = kept_read(&run.folder, &run.plan, &order->source))) {
-        (void)err_nomem(e);
-        return EXIT_FAILED;
     }
-    if (folder_commit(&run.folder, run.kept, e) != 0 || make_all(&run, &ret->signal, e) != 0)
-        return EXIT_FAILED;
-    status = plan_count(&run.plan, REPORT_FAILED) > 0 ? EXIT_FAILED : EXIT_DONE;
-    if (flush_reports(&run, e) != 0 ||
-        save_index(&run, ret->signal ? "interrupted" : "done", e) != 0)
-        return EXIT_FAILED;
     ret->plan = run.plan;
     run.plan = (struct plan){0};
     ret->kept = STEAL(run.kept);

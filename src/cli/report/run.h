@@ -17,6 +17,7 @@ struct run_order {
     unsigned jobs;
     int64_t limit_ms; /* for one report; 0: none */
     bool quiet;
+    bool detach; /* the work goes on in a process of its own */
 };
 
 struct run_outcome {
@@ -25,8 +26,9 @@ struct run_outcome {
     int signal;   /* the one that interrupted it, or 0 */
 };
 
-/* Returns an exit_status, and fills the outcome where it is EXIT_DONE or EXIT_FAILED with reports
- * in its plan. With any other status e says why. */
+/* With `detach` it returns in that process, or in this one where it fails before.
+ * Returns an exit_status, and fills the outcome where it is EXIT_DONE or EXIT_FAILED with reports
+ * in its plan. Otherwise e says why. A signal that came when all was done ends the program here. */
 must_check int run_reports(const struct run_order *order, struct run_outcome *ret, struct err *e);
 
 #endif
