@@ -54,6 +54,8 @@ class Job:
     collectives: bool = True
     marked: bool = True
     """Whether the steps are marked as such."""
+    squares: bool = False
+    """Steps are numbered 0, 1, 4, 9, ..."""
 
     def input_ps(self, rank: int) -> int:
         return INPUT_PS + (self.late_ps if rank == self.slow else 0)
@@ -92,7 +94,7 @@ class Job:
         for step in range(self.steps):
             start = FIRST_PS + step * (self.latest_ps() + REDUCE_PS + STEP_GAP_PS)
             at = start + self.input_ps(rank)
-            marker = {"step_num": step} if self.marked else {}
+            marker = {"step_num": step**2 if self.squares else step} if self.marked else {}
             python.event("train", start, self.step_ps(rank), marker)
             python.event("input.wait", start, self.input_ps(rank))
             python.event("compute", at, self.step_ps(rank) - self.input_ps(rank))

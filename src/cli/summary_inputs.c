@@ -154,11 +154,27 @@ static int64_t index_in_path(const char *path)
     return index;
 }
 
+/* What the manifest says of the file's process; a merged run's has one entry a file. */
+static const json_t *process_in(const json_t *manifest, const char *path)
+{
+    const json_t *entry, *merged = json_object_get(manifest, "merged");
+    const char *base = strrchr(path, '/'), *file;
+    size_t i;
+    base = base ? base + 1 : path;
+    json_array_foreach(merged, i, entry)
+    {
+        file = json_string_value(json_object_get(entry, "file"));
+        if (file && strcmp(file, base) == 0)
+            return json_object_get(entry, "process");
+    }
+    return json_object_get(manifest, "process");
+}
+
 int summary_join_input(const struct summary_input *input, const struct summary *summary,
                        struct many *into, struct err *e)
 {
     CLEANUP(cleanup_json) json_t *manifest = manifest_read(input->manifest);
-    const json_t *process = json_object_get(manifest, "process");
+    const json_t *process = process_in(manifest, input->path);
     struct many_identity identity = {.host = json_string_value(json_object_get(process, "host")),
                                      .index = number_in(process, "index"),
                                      .count = number_in(process, "count"),

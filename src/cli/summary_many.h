@@ -29,7 +29,8 @@ struct many_view {
     size_t top;
 };
 
-/* The page. */
+/* The page, and its first lines. */
+void summary_many_headline(FILE *file, const struct many_view *view);
 must_check int summary_many_text(FILE *file, const struct many_view *view, struct err *e);
 
 /* The value of "joined", and its rows of processes. NULL without memory. */

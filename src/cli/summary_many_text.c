@@ -1,37 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* summary_many_text - the page about several processes: who is slow, then the tables. */
+/* summary_many_text - the page about several processes: its tables and notes. */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "cli/output.h"
 #include "cli/summary_many.h"
+#include "cli/summary_many_figures.h"
 
 #include "base/banned.h"
 
 #define LABEL_MAX 128
-
-static const char *ps(uint64_t value, char buffer[FORMAT_MAX])
-{
-    return format_ps(value > INT64_MAX ? INT64_MAX : (int64_t)value, buffer);
-}
-
-static const char *share(uint64_t part, uint64_t whole, char buffer[FORMAT_MAX])
-{
-    for (; whole > INT64_MAX; whole /= 2)
-        part /= 2;
-    return format_share(part, whole, buffer);
-}
-
-static const char *count(uint64_t value, char buffer[FORMAT_MAX])
-{
-    (void)snprintf(buffer, FORMAT_MAX, "%" PRIu64, value);
-    return buffer;
-}
-
-static uint64_t per(uint64_t sum, uint64_t n)
-{
-    return n ? sum / n : 0;
-}
 
 static void heading(FILE *file, const char *title)
 {
@@ -53,114 +31,6 @@ static size_t shown(size_t n, size_t top)
 static char *name_of(struct view name)
 {
     return strndup((const char *)name.data, name.size);
-}
-
-/* The label at the beginning of a sentence. */
-static void print_subject(FILE *file, const struct many_process *process)
-{
-    char label[LABEL_MAX];
-    (void)verdict_label(process, label, sizeof(label));
-    if (process->index >= 0)
-        label[0] = 'P';
-    output_text(file, view_text(label));
-}
-
-static void say_straggler(FILE *file, const struct many_view *view)
-{
-    const struct verdict *v = view->verdict;
-    const struct many_process *it = &view->rows->processes[v->process];
-    char a[FORMAT_MAX], b[FORMAT_MAX];
-    print_subject(file, it);
-    (void)fprintf(file, " of %u is the straggler", view->rows->n_processes);
-    if (v->basis == BASIS_COLLECTIVES)
-        (void)fprintf(file, ": the others wait %s a step for it, %s of their step time.",
-                      ps(per(v->lost_ps, v->others), a), share(v->lost_ps, v->peers_ps, b));
-    else
-        (void)fprintf(file, " by its steps: %s longer than the others', %s of theirs.",
-                      ps(per(v->lost_ps, v->others), a), share(v->lost_ps, v->peers_ps, b));
-}
-
-static void say_verdict(FILE *file, const struct many_view *view)
-{
-    const struct verdict *v = view->verdict;
-    char a[FORMAT_MAX], b[FORMAT_MAX];
-    (void)fputs(style_begin(file, STYLE_BOLD), file);
-    switch (v->kind) {
-    case VERDICT_STRAGGLER:
-        say_straggler(file, view);
-        break;
-    case VERDICT_HICCUP:
-        print_subject(file, &view->rows->processes[v->process]);
-        (void)fprintf(file,
-                      " held up the others in %" PRIu64 " of %" PRIu64
-                      " steps: they lost %s by that, most of the %s lost in all.",
-                      v->processes[v->process].slowest_in, v->shared,
-                      ps(v->processes[v->process].caused_ps, a), ps(v->lost_ps, b));
-        break;
-    case VERDICT_MIXED:
-        (void)fprintf(file,
-                      "The processes wait %s a step for one another, %s of their step time; no "
-                      "one of them is the cause.",
-                      ps(per(v->lost_ps, v->others), a), share(v->lost_ps, v->peers_ps, b));
-        break;
-    case VERDICT_EVEN:
-        (void)fprintf(file,
-                      "The %u processes keep step: they wait %s a step for one another, %s of "
-                      "their step time.",
-                      view->rows->n_processes, ps(per(v->lost_ps, v->others), a),
-                      share(v->lost_ps, v->peers_ps, b));
-        break;
-    case VERDICT_CANNOT_TELL:
-        (void)fprintf(file, "Who is slow cannot be told: %s.", v->reason);
-        break;
-    }
-    (void)fprintf(file, "%s\n", style_end(file));
-}
-
-/* Where the straggler's time goes. */
-static void say_why(FILE *file, const struct many_view *view)
-{
-    const struct verdict *v = view->verdict;
-    char a[FORMAT_MAX], b[FORMAT_MAX], c[FORMAT_MAX];
-    uint64_t lost = per(v->lost_ps, v->others);
-    if (v->kind != VERDICT_STRAGGLER)
-        return;
-    if (v->region && v->region_excess_ps >= lost / 4) {
-        (void)fputs("Its region ", file);
-        output_text(file, v->region->name);
-        (void)fprintf(file,
-                      " takes %s a step more than in the median process (%s a call against %s).\n",
-                      ps(v->region_excess_ps, a), ps(v->region->means.max, b),
-                      ps(sketch_quantile(&v->region->means, 0.5), c));
-    } else if (v->work_excess_ps >= lost / 4 && lost) {
-        (void)fprintf(file, "Its devices work %s a step longer than those of the median process.\n",
-                      ps(v->work_excess_ps, a));
-    } else {
-        (void)fputs("Neither its regions nor its devices' own work show where that goes: mark more "
-                    "regions.\n",
-                    file);
-    }
-}
-
-static void headline(FILE *file, const struct many_view *view)
-{
-    const struct verdict *v = view->verdict;
-    const struct many_rows *rows = view->rows;
-    char a[FORMAT_MAX], b[FORMAT_MAX];
-    say_verdict(file, view);
-    say_why(file, view);
-    if (v->kind != VERDICT_CANNOT_TELL && v->lost_ps)
-        (void)fprintf(file,
-                      "Lost in all: %s of process time; if it kept up with the next slowest, a "
-                      "step could be up to %s shorter.\n",
-                      ps(v->lost_ps, a), ps(per(v->processes[v->process].saved_ps, v->shared), b));
-    (void)fprintf(
-        file,
-        "%s%u process%s, %s, %" PRIu64 " shared step%s, %" PRIu64 " events; devices busy %s%s\n",
-        style_begin(file, STYLE_FAINT), rows->n_processes, rows->n_processes == 1 ? "" : "es",
-        summary_platform_name((enum summary_platform)rows->processes[0].platform), v->shared,
-        v->shared == 1 ? "" : "s", rows->totals[MANY_EVENTS],
-        share(rows->totals[MANY_BUSY_PS], rows->totals[MANY_DEVICE_WINDOW_PS], a), style_end(file));
 }
 
 struct rank {
@@ -223,7 +93,7 @@ static const char *clock_words(const struct verdict_process *p, char buffer[FORM
     char text[FORMAT_MAX - 2];
     char whole[FORMAT_MAX];
     (void)snprintf(text, sizeof(text), "%s",
-                   ps(distance > INT64_MAX / 1000 ? INT64_MAX : distance * 1000, whole));
+                   many_ps(distance > INT64_MAX / 1000 ? INT64_MAX : distance * 1000, whole));
     (void)snprintf(buffer, FORMAT_MAX, "%c%s", ns < 0 ? '-' : '+', text);
     return buffer;
 }
@@ -251,15 +121,16 @@ static int print_processes(FILE *file, const struct many_view *view, struct err 
         char label[LABEL_MAX], t[7][FORMAT_MAX];
         const char *waits = "-", *part = "-";
         if (v->known) {
-            waits = ps(per(v->lost_ps, v->shared), t[4]);
-            part = share(v->lost_ps, v->shared_ps, t[5]);
+            waits = many_ps(many_per(v->lost_ps, v->shared), t[4]);
+            part = format_share(v->lost_ps, v->shared_ps, t[5]);
         }
-        table_row(table, (const char *const[]){
-                             verdict_label(p, label, sizeof(label)), host, ps(p->window_ps, t[0]),
-                             share(p->busy_ps, saturated_sum(p->busy_ps, p->idle_ps), t[1]),
-                             count(p->steps, t[2]), ps(per(p->steps_ps, p->steps), t[3]), waits,
-                             part, count(v->slowest_in, t[6]),
-                             clock_words(v, (char[FORMAT_MAX]){0}), verdict_role_name(v->role)});
+        table_row(table,
+                  (const char *const[]){
+                      verdict_label(p, label, sizeof(label)), host, many_ps(p->window_ps, t[0]),
+                      format_share(p->busy_ps, saturated_sum(p->busy_ps, p->idle_ps), t[1]),
+                      many_count(p->steps, t[2]), many_ps(many_per(p->steps_ps, p->steps), t[3]),
+                      waits, part, many_count(v->slowest_in, t[6]),
+                      clock_words(v, (char[FORMAT_MAX]){0}), verdict_role_name(v->role)});
     }
     int r = table_print(table, file, e);
     and_more(file, rows->n_processes - n, "processes, which cost the others less");
@@ -288,13 +159,14 @@ static int print_regions(FILE *file, const struct many_view *view, struct err *e
         struct many_region *r = &rows->regions[ranks[i].index];
         CLEANUP(cleanup_free) char *name = name_of(r->name);
         char label[LABEL_MAX], t[9][FORMAT_MAX];
-        table_row(table, (const char *const[]){
-                             name, count(r->processes, t[0]), count(r->calls.count, t[1]),
-                             ps(r->calls.total, t[2]), ps(sketch_quantile(&r->calls, 0.5), t[3]),
-                             ps(r->means.min, t[4]), ps(sketch_quantile(&r->means, 0.5), t[5]),
-                             ps(r->means.max, t[6]),
-                             verdict_label(&rows->processes[r->slowest], label, sizeof(label)),
-                             ps(r->launched_ps, t[7]), ps(r->idle_behind_ps, t[8])});
+        table_row(table,
+                  (const char *const[]){
+                      name, many_count(r->processes, t[0]), many_count(r->calls.count, t[1]),
+                      many_ps(r->calls.total, t[2]), many_ps(sketch_quantile(&r->calls, 0.5), t[3]),
+                      many_ps(r->means.min, t[4]), many_ps(sketch_quantile(&r->means, 0.5), t[5]),
+                      many_ps(r->means.max, t[6]),
+                      verdict_label(&rows->processes[r->slowest], label, sizeof(label)),
+                      many_ps(r->launched_ps, t[7]), many_ps(r->idle_behind_ps, t[8])});
     }
     int r = table_print(table, file, e);
     and_more(file, rows->n_regions - n, "regions");
@@ -316,8 +188,8 @@ static int print_steps(FILE *file, const struct many_view *view, struct err *e)
     }
     struct sketch *all = &rows->step_durations;
     (void)fprintf(file, "  %" PRIu64 " steps of all processes: p50 %s, p90 %s, max %s\n",
-                  rows->totals[MANY_STEPS], ps(sketch_quantile(all, 0.5), a),
-                  ps(sketch_quantile(all, 0.9), b), ps(all->max, c));
+                  rows->totals[MANY_STEPS], many_ps(sketch_quantile(all, 0.5), a),
+                  many_ps(sketch_quantile(all, 0.9), b), many_ps(all->max, c));
     CLEANUP(cleanup_free) struct rank *ranks = ranked(view, rows->n_steps, rank_step);
     CLEANUP(table_free) struct table *table = table_new(columns, 8);
     size_t n = shown(rows->n_steps, view->top);
@@ -334,9 +206,10 @@ static int print_steps(FILE *file, const struct many_view *view, struct err *e)
         table_row(
             table,
             (const char *const[]){
-                name, t[0], count(s->processes, t[1]), ps(s->shortest_ps, t[2]),
-                ps(per(s->duration_ps, s->processes), t[3]), ps(s->longest.first, t[4]),
-                ps(view->verdict->step_lost_ps[ranks[i].index], t[5]),
+                name, t[0], many_count(s->processes, t[1]), many_ps(s->shortest_ps, t[2]),
+                many_ps(many_per(s->duration_ps, s->processes), t[3]),
+                many_ps(s->longest.first, t[4]),
+                many_ps(view->verdict->step_lost_ps[ranks[i].index], t[5]),
                 waited ? verdict_label(&rows->processes[slowest], label, sizeof(label)) : ""});
     }
     int r = table_print(table, file, e);
@@ -368,9 +241,9 @@ static int print_ops(FILE *file, const struct many_view *view, struct err *e)
         char label[LABEL_MAX], t[5][FORMAT_MAX];
         table_row(table, (const char *const[]){
                              name, module, summary_kind_name((enum op_kind)op->kind),
-                             count(op->calls, t[0]), ps(op->total_ps, t[1]),
-                             share(op->total_ps, rows->totals[MANY_BUSY_PS], t[2]),
-                             ps(op->least_ps, t[3]), ps(op->most_ps, t[4]),
+                             many_count(op->calls, t[0]), many_ps(op->total_ps, t[1]),
+                             format_share(op->total_ps, rows->totals[MANY_BUSY_PS], t[2]),
+                             many_ps(op->least_ps, t[3]), many_ps(op->most_ps, t[4]),
                              verdict_label(&rows->processes[op->most], label, sizeof(label))});
     }
     int r = table_print(table, file, e);
@@ -392,7 +265,7 @@ static void print_notes(FILE *file, const struct many_view *view)
 
 int summary_many_text(FILE *file, const struct many_view *view, struct err *e)
 {
-    headline(file, view);
+    summary_many_headline(file, view);
     int r = print_processes(file, view, e);
     if (r == 0)
         r = print_regions(file, view, e);

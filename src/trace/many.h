@@ -186,6 +186,9 @@ must_check int many_settle(struct many *many, struct err *e);
 
 void many_release(struct many *many);
 
+/* Whether the rows are as many_settle() sorts them, with no two of the same name. */
+bool many_settled(const struct many_rows *rows);
+
 /* The order of processes: by index, host, process id, start. 0 only for the same process. */
 int many_order(const struct many_process *a, const struct many_process *b);
 

@@ -115,6 +115,20 @@ static int refuse_twice(const struct many_rows *rows, struct err *e)
     return 0;
 }
 
+bool many_settled(const struct many_rows *rows)
+{
+    bool sorted = true;
+    for (uint32_t i = 1; i < rows->n_processes; i++)
+        sorted &= many_order(&rows->processes[i - 1], &rows->processes[i]) < 0;
+    for (uint32_t i = 1; i < rows->n_regions; i++)
+        sorted &= by_region_name(&rows->regions[i - 1], &rows->regions[i]) < 0;
+    for (uint32_t i = 1; i < rows->n_ops; i++)
+        sorted &= by_module_and_op(&rows->ops[i - 1], &rows->ops[i]) < 0;
+    for (uint32_t i = 1; i < rows->n_steps; i++)
+        sorted &= by_name_and_number(&rows->steps[i - 1], &rows->steps[i]) < 0;
+    return sorted;
+}
+
 int many_settle(struct many *many, struct err *e)
 {
     struct many_rows *rows = &many->rows;

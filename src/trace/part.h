@@ -5,9 +5,9 @@
  * tokens; docs/scale.md has every field. Equal rows are equal bytes, whatever order they were
  * joined in. Reading refuses whatever it does not know, because what it skipped would be missing
  * when the rows are written again: another version, an unknown field, a body that is not the one
- * the checksum was made of, a cut, trailing bytes, a process number out of range. It allocates for
- * rows that are there, never by what the file claims, and bounds buckets by PART_BUCKETS_MAX. Its
- * bounds are fuzzed by tests/fuzz/fuzz_part.c. */
+ * the checksum was made of, a cut, trailing bytes, a process number out of range, rows out of
+ * order. It allocates for rows that are there, never by what the file claims, and bounds buckets by
+ * PART_BUCKETS_MAX. Its bounds are fuzzed by tests/fuzz/fuzz_part.c. */
 #ifndef DEW_TRACE_PART_H
 #define DEW_TRACE_PART_H
 

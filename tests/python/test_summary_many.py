@@ -199,3 +199,23 @@ def test_the_same_process_twice_is_refused(program, slowed, tmp_path):
         done = subprocess.run([program, "summary", *again], capture_output=True, text=True)
         assert done.returncode == 2 and done.stdout == ""
         assert "process 0 is there twice" in done.stderr
+
+
+def test_a_merged_run_gives_the_same_verdict(program, slowed, tmp_path):
+    job, slow = slowed
+    merge = [program, "merge", tmp_path / "merged", job.root]
+    subprocess.run(merge, check=True, capture_output=True)
+    before, after = read(program, job.root)["joined"], read(program, tmp_path / "merged")["joined"]
+    for key in ("verdict", "process_index", "lost_ps", "region", "shared_steps"):
+        assert after[key] == before[key], key
+    for key in ("events", "ops", "op_time_ps", "busy_ps", "collective_ps", "steps", "launches"):
+        assert after["totals"][key] == before["totals"][key], key
+    for key in ("process_index", "process_count", "lost_ps", "steps"):
+        assert [p[key] for p in after["processes"]] == [p[key] for p in before["processes"]], key
+    # a file of the run alone, away from its manifest, still tells by its name which it is
+    (file,) = (tmp_path / "merged").rglob(f"*_process-{slow:05}.xplane.pb")
+    alone = tmp_path / file.name
+    alone.write_bytes(file.read_bytes())
+    run(program, "--partial", tmp_path / "alone.part", alone)
+    (row,) = read(program, tmp_path / "alone.part")["processes"]
+    assert row["process_index"] == slow

@@ -151,6 +151,36 @@ def test_a_damaged_capture_among_others(program, tmp_path):
     assert joined(program, part, folders[0], folders[2], status=3)["notes"] == answer["notes"]
 
 
+def test_captures_at_different_times_are_told(program, tmp_path):
+    Job(processes=3, steps=20, clocks_ps={1: 3_600_000 * MS}).write(tmp_path)
+    notes = joined(program, tmp_path)["notes"]
+    assert any("not all captures were running at the same time" in n for n in notes)
+
+
+def test_more_steps_than_are_compared(program, tmp_path):
+    job = Job(processes=2, steps=5000, ops=1, slow=1)
+    job.write(tmp_path)
+    answer = joined(program, tmp_path)
+    assert (answer["verdict"], answer["process_index"]) == ("straggler", 1)
+    assert answer["lost_ps"] == job.lost_ps() // 2, "of every second step"
+    assert [s["step"] for s in answer["steps"]["compared"]] == list(range(0, 5000, 2))
+    assert answer["totals"]["steps"] == 10_000
+    assert any("every 2nd" in n for n in answer["notes"])
+
+
+def test_step_numbers_with_gaps(program, tmp_path):
+    """Few gaps are followed; with many the processes' own waiting is not known, and that is said."""
+    for steps, known in ((40, True), (200, False)):
+        job = Job(processes=3, steps=steps, slow=1, squares=True)
+        job.write(tmp_path / str(steps))
+        answer = joined(program, tmp_path / str(steps))
+        assert (answer["verdict"], answer["process_index"]) == ("straggler", 1)
+        assert answer["lost_ps"] == job.lost_ps()
+        lost = [p["lost_ps"] for p in answer["processes"]]
+        assert (sum(lost) == job.lost_ps()) if known else lost == [None] * 3
+        assert any("too many gaps" in n for n in answer["notes"]) != known
+
+
 # Joining
 
 
