@@ -155,7 +155,8 @@ static int take_host_event(struct reader *reader, const struct xline *line,
     if (step)
         return merge_step_add(reader->facts, event,
                               xplane_event_name(&reader->plane, event->metadata_id), number, e);
-    if (!op || mark_of(reader, event) == MARK_NO_OP)
+    /* In a collective a process waits for others, whatever it runs itself. */
+    if (!op || mark_of(reader, event) != MARK_OP)
         return 0;
     return add_device_time(reader, &module, event->duration_ps, e);
 }
@@ -167,6 +168,8 @@ static int take_gpu_event(struct reader *reader, const struct xline *line,
         take_collective(reader, event);
         return 0;
     }
+    if (mark_of(reader, event) != MARK_OP)
+        return 0;
     struct wire stats = xevent_stats(line, event);
     struct xstat stat;
     while (xstat_next(&stats, XEVENT_STATS, &stat) > 0)

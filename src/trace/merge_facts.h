@@ -20,8 +20,8 @@
  * their fingerprints: a hash over what the instructions compute, not over where they run, in which
  * file they were written or how they were tuned. */
 struct merge_program {
-    uint32_t name; /* in `names` */
-    uint64_t device_ps;
+    uint32_t name;          /* in `names` */
+    uint64_t device_ps;     /* but collectives, as far as the file tells ops apart */
     uint64_t *fingerprints; /* n of them, ascending; none where the capture has no HLO */
     uint32_t n, room;
 };
