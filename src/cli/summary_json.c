@@ -78,6 +78,7 @@ static json_t *region_json(const struct summary_region *region)
     put(object, "launches", number(region->launches));
     put(object, "launched_ps", number(region->launched_ps));
     put(object, "launched_ops", number(region->launched_ops));
+    put(object, "launched_ordered_ops", number(region->launched_ordered_ops));
     put(object, "launched_by", text(summary_launched_name(region->launched_by)));
     put(object, "idle_behind_ps", number(region->idle_behind_ps));
     put(object, "idle_behind_by_cause", causes_json(region->idle_behind_by_cause));
@@ -149,6 +150,7 @@ static json_t *receipt_json(const struct summary_receipt *receipt)
         {"executions", receipt->executions},
         {"executions_linked", receipt->executions_linked},
         {"executions_ordered", receipt->executions_ordered},
+        {"executions_numbered", receipt->executions_numbered},
         {"executions_unmatched", receipt->executions_unmatched},
         {"ops_unmatched", receipt->ops_unmatched},
         {"ops_unmatched_ps", receipt->ops_unmatched_ps},

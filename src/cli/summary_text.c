@@ -284,9 +284,11 @@ static void print_receipt(FILE *file, const struct summary *summary)
     heading(file, "Receipt");
     (void)fprintf(file,
                   "  launches %" PRIu64 " (%" PRIu64 " without ops), executions with ops %" PRIu64
-                  ": %" PRIu64 " by links, %" PRIu64 " by launch order, %" PRIu64 " unmatched\n",
+                  ": %" PRIu64 " by links, %" PRIu64 " by number, %" PRIu64
+                  " by launch order, %" PRIu64 " unmatched\n",
                   r->launches, r->launches_unmatched, r->executions, r->executions_linked,
-                  r->executions_ordered, r->executions_unmatched);
+                  r->executions_numbered, r->executions_ordered - r->executions_numbered,
+                  r->executions_unmatched);
     (void)fprintf(file,
                   "  in flight at the start %" PRIu64 ", at the end %" PRIu64
                   "; compilations %" PRIu64 "; planes %" PRIu64 ", lines %" PRIu64

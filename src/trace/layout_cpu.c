@@ -54,6 +54,7 @@ int cpu_op(struct pass *pass, struct plane_state *plane, struct thread *thread,
             return r;
         launch = (struct op_launch){.known = execution->how != LINKED_NOT,
                                     .follows = !first,
+                                    .ordered = execution->how == LINKED_BY_ORDER,
                                     .start = execution->launch_start,
                                     .region = execution->region};
     } else {

@@ -8,6 +8,8 @@
 
 #define HEADS LINKS_EXECUTIONS_MAX
 #define NO_SLOT UINT32_MAX
+#define NUMBERS_APART_MAX 4096  /* launches of one function that may be in flight */
+#define NUMBERS_ONE_MAX 1048576 /* launches of one executable in a capture; see note_run() */
 
 struct map_slot {
     uint64_t id, value;
@@ -89,7 +91,8 @@ static uint64_t map_get(struct links_map *map, uint64_t id)
 /* Zero pages that are never touched cost nothing, so a small capture pays for little of this. */
 int links_init(struct links *links, struct err *e)
 {
-    *links = (struct links){.first_launch = INT64_MAX, .last_claimed_launch = INT64_MIN};
+    links->first_launch = INT64_MAX;
+    links->last_claimed_launch = INT64_MIN;
     links->launches = calloc(LINKS_LAUNCHES_MAX, sizeof(*links->launches));
     links->executions = calloc(LINKS_EXECUTIONS_MAX, sizeof(*links->executions));
     links->execution_heads = malloc(HEADS * sizeof(*links->execution_heads));
@@ -122,7 +125,10 @@ static int queue_of(struct links *links, uint32_t function, struct links_queue *
         if (!grown)
             return err_nomem(e);
         for (uint32_t i = links->queues_room; i < room; i++)
-            grown[i] = (struct links_queue){LINKS_NONE, LINKS_NONE};
+            grown[i] = (struct links_queue){
+                .first = LINKS_NONE,
+                .last = LINKS_NONE,
+                .numbers = i < links->n_given ? links->given[i] : (struct links_numbers){0}};
         links->queues = grown;
         links->queues_room = room;
     }
@@ -164,6 +170,7 @@ int links_add_launch(struct links *links, enum links_launch_kind kind, int64_t s
         else
             queue->first = id;
         queue->last = id;
+        links->launches[id % LINKS_LAUNCHES_MAX].serial = queue->n++;
     }
     *ret_launch = id;
     return 0;
@@ -208,22 +215,92 @@ void links_claim(struct links *links, struct links_launch *launch)
     }
 }
 
+static struct links_queue *queue_at(struct links *links, uint32_t function)
+{
+    uint32_t at = function == LINKS_ANY_FUNCTION ? 0 : function + 1;
+    return at < links->queues_room ? &links->queues[at] : NULL;
+}
+
 /* The oldest launch in the function's queue that has no execution yet; what was claimed meanwhile
  * leaves the queue. */
 static struct links_launch *oldest_unclaimed(struct links *links, uint32_t function)
 {
-    uint32_t at = function == LINKS_ANY_FUNCTION ? 0 : function + 1;
-    if (at >= links->queues_room)
-        return NULL;
-    struct links_queue *queue = &links->queues[at];
+    struct links_queue *queue = queue_at(links, function);
     struct links_launch *launch;
-    while ((launch = links_launch(links, queue->first))) {
+    while (queue && (launch = links_launch(links, queue->first))) {
         if (!launch->claimed)
             return launch;
         queue->first = launch->next;
     }
-    queue->first = queue->last = LINKS_NONE;
+    if (queue)
+        queue->first = queue->last = LINKS_NONE;
     return NULL;
+}
+
+enum number_says { NUMBER_NOTHING, NUMBER_LAUNCH, NUMBER_BEFORE };
+
+/* The launch that the number of the execution tells, where it has no other execution. */
+static enum number_says ask_number(struct links *links, int64_t run, uint32_t function,
+                                   struct links_launch **ret_launch)
+{
+    struct links_queue *queue = function == LINKS_ANY_FUNCTION ? NULL : queue_at(links, function);
+    if (!queue || !queue->numbers.known || queue->numbers.several)
+        return NUMBER_NOTHING;
+    uint64_t serial = (uint64_t)run - queue->numbers.base;
+    if (-serial <= NUMBERS_APART_MAX && serial != 0)
+        return NUMBER_BEFORE; /* of the first launch in the file */
+    struct links_launch *launch = oldest_unclaimed(links, function);
+    if (!launch || serial < launch->serial || serial - launch->serial > NUMBERS_APART_MAX)
+        return NUMBER_NOTHING;
+    while (launch && launch->serial != serial)
+        launch = links_launch(links, launch->next);
+    if (!launch || launch->claimed)
+        return NUMBER_NOTHING;
+    *ret_launch = launch;
+    return NUMBER_LAUNCH;
+}
+
+/* Numbers far apart are of executables that have a name in common. */
+static struct links_queue *note_run(struct links *links, int64_t run, uint32_t function)
+{
+    struct links_queue *queue = function == LINKS_ANY_FUNCTION ? NULL : queue_at(links, function);
+    if (!queue)
+        return NULL;
+    if (!queue->has_run) {
+        queue->has_run = true;
+        queue->some_run = run;
+    }
+    uint64_t apart = (uint64_t)run - (uint64_t)queue->some_run;
+    if (apart > NUMBERS_ONE_MAX && -apart > NUMBERS_ONE_MAX)
+        queue->numbers.several = true;
+    return queue;
+}
+
+static bool same_numbers(uint64_t base, uint64_t other)
+{
+    return base - other <= NUMBERS_APART_MAX || other - base <= NUMBERS_APART_MAX;
+}
+
+static void note_linked(struct links *links, int64_t run, const struct links_launch *launch)
+{
+    struct links_queue *queue = note_run(links, run, launch->function);
+    if (!queue || queue->numbers.several)
+        return;
+    uint64_t base = (uint64_t)run - launch->serial;
+    if (queue->has_ordered && base != queue->ordered_base &&
+        same_numbers(base, queue->ordered_base))
+        links->contradicted = true;
+    queue->numbers.base = base;
+    queue->numbers.known = true;
+}
+
+static void note_ordered(struct links *links, int64_t run, const struct links_launch *launch)
+{
+    struct links_queue *queue = note_run(links, run, launch->function);
+    if (!queue)
+        return;
+    queue->ordered_base = (uint64_t)run - launch->serial;
+    queue->has_ordered = true;
 }
 
 static struct links_launch *queued_launch(struct links *links, uint32_t function)
@@ -248,10 +325,21 @@ static struct links_launch *match(struct links *links, int64_t run, uint64_t can
     if (launch)
         return launch;
     struct links_launch *by_hops = links_launch(links, candidate);
-    if (by_hops && !by_hops->apart && !by_hops->claimed && names_agree(by_hops, function))
+    if (by_hops && !by_hops->apart && !by_hops->claimed && names_agree(by_hops, function)) {
+        note_linked(links, run, by_hops);
         return by_hops;
+    }
+    (void)note_run(links, run, function);
+    enum number_says says = ask_number(links, run, function, &launch);
+    *ret_how = says == NUMBER_LAUNCH ? LINKED_BY_NUMBER : LINKED_NOT;
+    links->early += says == NUMBER_BEFORE;
+    if (says != NUMBER_NOTHING)
+        return launch;
     launch = queued_launch(links, function);
-    *ret_how = launch ? LINKED_BY_ORDER : LINKED_NOT;
+    if (launch) {
+        *ret_how = LINKED_BY_ORDER;
+        note_ordered(links, run, launch);
+    }
     return launch;
 }
 
@@ -295,6 +383,7 @@ int links_execution(struct links *links, int64_t run, uint32_t device, int64_t s
         *link = fresh->hash_next;
     }
     enum links_how how;
+    uint64_t early = links->early;
     struct links_launch *launch = match(links, run, candidate, function, &how);
     *fresh = (struct links_execution){.run = run,
                                       .device = device,
@@ -308,11 +397,27 @@ int links_execution(struct links *links, int64_t run, uint32_t device, int64_t s
     if (launch)
         links_claim(links, launch);
     links->linked += how == LINKED_BY_IDS;
+    links->numbered += how == LINKED_BY_NUMBER;
     links->ordered += how == LINKED_BY_ORDER;
     links->unmatched += how == LINKED_NOT;
-    links->early += how == LINKED_NOT && start < links->first_launch;
+    if (links->early == early)
+        links->early += how == LINKED_NOT && start < links->first_launch;
     *ret_execution = fresh;
     *ret_first = true;
+    return 0;
+}
+
+int links_take_numbers(const struct links *links, struct links_numbers **ret_numbers,
+                       uint32_t *ret_n, struct err *e)
+{
+    uint32_t n = links->queues_room;
+    struct links_numbers *numbers = calloc((size_t)n + 1, sizeof(*numbers));
+    if (!numbers)
+        return err_nomem(e);
+    for (uint32_t i = 0; i < n; i++)
+        numbers[i] = links->queues[i].numbers;
+    *ret_numbers = numbers;
+    *ret_n = n;
     return 0;
 }
 

@@ -6,10 +6,17 @@
  *   1. the launch event carries the execution's run_id;
  *   2. the op began on the launching thread inside the call, or on a pool thread whose task leads
  *      back to the call, over any number of hops (producer id, consumer id);
- *   3. launch order: an execution that waited in a queue is released by the completion of another
- *      one, so its hops end in a call that already has its execution on that device, or nowhere;
- *      it gets the oldest launch that has none yet and calls a function of the module's name;
- *   4. on a GPU, the correlation id of the call that launched the kernel.
+ *   3. an execution that waited in a queue is released by the completion of another one, so its
+ * hops end in a call that already has its execution on that device, or nowhere, and its launch has
+ *      no id at all. But the runtime numbers the launches of an executable: run_id counts up by
+ * one. So one execution that was matched by ids tells the launch of each number before and after,
+ * or that it lies before the capture;
+ *   4. where that tells nothing (no execution of the function was matched by ids yet, or several
+ *      executables have its name), launch order: it gets the oldest launch that has no execution
+ * yet and calls a function of the module's name. Where a number that is found later contradicts
+ *      that, as work in flight at the start makes it do, the file is read again with the numbers
+ *      known;
+ *   5. on a GPU, the correlation id of the call that launched the kernel.
  *
  * Memory is by work in flight: launches, executions and ids live in rings of the sizes below, and
  * what is pushed out counts as unmatched. Nothing is guessed beyond these rules. */
@@ -39,12 +46,13 @@ struct links_launch {
     int64_t start;
     uint32_t region;
     uint32_t function; /* interned, or LINKS_ANY_FUNCTION */
-    uint64_t next;     /* unclaimed launches of the same function */
+    uint64_t next;     /* the next launch of the same function */
+    uint64_t serial;   /* how many of the function came before */
     bool claimed;
     bool apart; /* never matched by order or hops to an execution: LAUNCH_RUN, LAUNCH_CALL */
 };
 
-enum links_how { LINKED_NOT, LINKED_BY_IDS, LINKED_BY_ORDER };
+enum links_how { LINKED_NOT, LINKED_BY_IDS, LINKED_BY_NUMBER, LINKED_BY_ORDER };
 
 struct links_execution {
     int64_t run;
@@ -58,8 +66,21 @@ struct links_execution {
 
 struct links_map; /* id -> value, the oldest pushed out at LINKS_IDS_MAX */
 
+/* The numbers of a function's launches: run_id less serial is the same for all. */
+struct links_numbers {
+    uint64_t base;
+    bool known;   /* from an execution that was matched by ids */
+    bool several; /* executables have the name, each with its own numbers: they tell nothing */
+};
+
+/* The launches of a function that may be matched by number or order. */
 struct links_queue {
     uint64_t first, last;
+    uint64_t n; /* launches so far */
+    struct links_numbers numbers;
+    int64_t some_run;
+    uint64_t ordered_base; /* the base that the last match by order would mean */
+    bool has_run, has_ordered;
 };
 
 struct links {
@@ -67,6 +88,9 @@ struct links {
     uint64_t n_launches;
     struct links_queue *queues; /* by function; [0] is LINKS_ANY_FUNCTION's */
     uint32_t queues_room;
+    const struct links_numbers *given; /* of functions, from an earlier reading; borrowed */
+    uint32_t n_given;
+    bool contradicted;                  /* something was matched by order that its number denies */
     struct links_execution *executions; /* ring */
     uint64_t n_executions;
     uint32_t last_execution; /* most ops follow one of their own execution */
@@ -75,9 +99,10 @@ struct links {
     struct links_map *runs;  /* run_id of a launch -> launch */
     struct links_map *calls; /* correlation id -> launch */
     int64_t first_launch, last_claimed_launch;
-    uint64_t claimed, linked, ordered, unmatched, early, late;
+    uint64_t claimed, linked, numbered, ordered, unmatched, early, late;
 };
 
+/* Takes a zeroed one, with or without numbers given. */
 must_check int links_init(struct links *links, struct err *e);
 
 enum links_launch_kind {
@@ -113,6 +138,10 @@ must_check int links_execution(struct links *links, int64_t run, uint32_t device
 
 /* Marks that the launch has work on the device timeline. */
 void links_claim(struct links *links, struct links_launch *launch);
+
+/* What was learned of the functions' numbers, for another reading; owned by the caller. */
+must_check int links_take_numbers(const struct links *links, struct links_numbers **ret_numbers,
+                                  uint32_t *ret_n, struct err *e);
 
 void links_release(struct links *links);
 

@@ -154,6 +154,7 @@ void pass_op(struct pass *pass, uint32_t device, uint32_t op, const struct xeven
     } else if (launch->region != SUMMARY_NO_REGION) {
         struct region_data *region = &pass->regions.all[launch->region];
         region->launched_ops++;
+        region->ordered_ops += launch->ordered;
         add_saturated(&region->launched_ps, duration);
     }
 }

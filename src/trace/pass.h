@@ -128,6 +128,7 @@ struct pass {
 struct op_launch {
     bool known;
     bool follows; /* an earlier op of the same execution is known */
+    bool ordered; /* matched by nothing but launch order */
     int64_t start;
     uint32_t region;
 };

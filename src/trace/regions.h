@@ -14,6 +14,7 @@
 struct region_data {
     struct sketch calls;
     uint64_t launched_ps, launched_ops, launches;
+    uint64_t ordered_ops; /* of launched_ops, by launch order alone */
     uint64_t overlap_ops;
 };
 

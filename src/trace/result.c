@@ -87,6 +87,7 @@ static int put_regions(struct pass *pass, struct summary *summary, uint32_t **re
         if (region->launched_by == LAUNCHED_BY_LINKS) {
             region->launched_ps = data->launched_ps;
             region->launched_ops = data->launched_ops;
+            region->launched_ordered_ops = data->ordered_ops;
         } else if (region->launched_by == LAUNCHED_BY_OVERLAP) {
             region->launched_ops = data->overlap_ops;
             for (uint32_t d = 0; d < pass->devices.count; d++) {
@@ -180,9 +181,10 @@ static void put_receipt(struct pass *pass)
 {
     struct summary_receipt *receipt = &pass->receipt;
     const struct links *links = &pass->links;
-    receipt->executions = links->linked + links->ordered + links->unmatched;
+    receipt->executions = links->linked + links->numbered + links->ordered + links->unmatched;
     receipt->executions_linked = links->linked;
-    receipt->executions_ordered = links->ordered;
+    receipt->executions_ordered = links->numbered + links->ordered;
+    receipt->executions_numbered = links->numbered;
     receipt->executions_unmatched = links->unmatched;
     if (pass->platform == PLATFORM_GPU) {
         receipt->executions = receipt->executions_linked = links->claimed;

@@ -151,23 +151,56 @@ static int run(struct pass *pass, struct view bytes, struct summary *summary, st
     return r < 0 || pass->again ? r : receipt_words(pass, summary, e);
 }
 
-static int run_once(struct view bytes, const struct summary_options *options, bool careful,
-                    struct summary *ret, bool *ret_again, struct err *e)
+/* What one reading leaves to the next. */
+struct lesson {
+    bool careful;                  /* no line is to be trusted */
+    bool again;                    /* the reading is void */
+    struct links_numbers *numbers; /* with them it would be right; NULL if it is */
+    uint32_t n_numbers;
+    struct intern functions; /* that they belong to */
+};
+
+static void lesson_release(struct lesson *lesson)
+{
+    free(lesson->numbers);
+    intern_release(&lesson->functions);
+}
+
+static int learn(struct pass *pass, struct lesson *lesson, struct err *e)
+{
+    lesson->again = pass->again;
+    lesson->careful |= pass->again;
+    if (pass->again || !pass->links.contradicted || lesson->numbers)
+        return 0;
+    int r = links_take_numbers(&pass->links, &lesson->numbers, &lesson->n_numbers, e);
+    if (r < 0)
+        return r;
+    lesson->again = true;
+    lesson->functions = pass->functions;
+    pass->functions = (struct intern){0};
+    return 0;
+}
+
+static int run_once(struct view bytes, const struct summary_options *options, struct lesson *lesson,
+                    struct summary *ret, struct err *e)
 {
     CLEANUP(pass_release)
     struct pass pass = {.options = options,
                         .regions = {.options = options},
-                        .careful = careful,
+                        .careful = lesson->careful,
                         .scope_start = INT64_MIN,
                         .scope_end = INT64_MAX,
                         .innermost = SUMMARY_NO_REGION};
     CLEANUP(summary_release) struct summary summary = {.process = -1, .host = options->host};
+    pass.links.given = lesson->numbers;
+    pass.links.n_given = lesson->n_numbers;
+    pass.functions = lesson->functions;
+    lesson->functions = (struct intern){0};
     int r = run(&pass, bytes, &summary, e);
-    if (r < 0)
+    if (r == 0)
+        r = learn(&pass, lesson, e);
+    if (r < 0 || lesson->again)
         return r;
-    *ret_again = pass.again;
-    if (pass.again)
-        return 0;
     *ret = summary;
     summary = (struct summary){0};
     return 0;
@@ -177,9 +210,12 @@ int summary_run(struct view bytes, const struct summary_options *options, struct
                 struct err *e)
 {
     /* the steps asked for are looked up in a reading of their own, so trust would save nothing */
-    bool again = false;
-    int r = run_once(bytes, options, options->has_step_range, ret, &again, e);
-    return r == 0 && again ? run_once(bytes, options, true, ret, &again, e) : r;
+    CLEANUP(lesson_release) struct lesson lesson = {.careful = options->has_step_range};
+    int r;
+    do
+        r = run_once(bytes, options, &lesson, ret, e);
+    while (r == 0 && lesson.again);
+    return r;
 }
 
 void summary_release(struct summary *summary)

@@ -99,6 +99,7 @@ struct summary_region {
     struct summary_spread calls; /* host durations */
     uint64_t launched_ps;        /* device op time of the work that it launched, all devices */
     uint64_t launched_ops;
+    uint64_t launched_ordered_ops; /* of them, matched to it by launch order alone */
     uint64_t launches; /* launch calls made while it was the innermost region of that thread */
     enum launched_by launched_by;
     uint64_t idle_behind_ps; /* all devices' idle time given to it */
@@ -152,7 +153,8 @@ struct summary_receipt {
         launches_unmatched;     /* of them, without an execution: in flight at the end, or no ops */
     uint64_t executions;        /* executions (or linked launches) that have ops */
     uint64_t executions_linked; /* matched by following the file's links */
-    uint64_t executions_ordered; /* queued ones, matched by launch order on their device */
+    uint64_t executions_ordered;  /* queued ones, whose launch has no id of theirs */
+    uint64_t executions_numbered; /* of them, matched by number; the others by launch order alone */
     uint64_t executions_unmatched;
     uint64_t ops_unmatched, ops_unmatched_ps; /* their ops */
     uint64_t in_flight_start, in_flight_end;  /* executions (launches) over the window's ends */

@@ -66,6 +66,10 @@ if kind == "split":
     fs(xs).block_until_ready()
     f(x1).block_until_ready()
 
+if kind == "flying":
+    big = f(jnp.ones((1000, 1000)) / 1000).block_until_ready()
+    for i in range(4):
+        big = f(big)
 options = jax.profiler.ProfileOptions()
 options.host_tracer_level = 2
 options.python_tracer_level = 0
@@ -117,6 +121,17 @@ elif kind == "split":
             with mark("one"):
                 z = f(x1)
             jax.block_until_ready((y, z))
+elif kind == "flying":
+    for i in range(3):
+        with mark("in"):
+            big = f(big)
+        with mark("too"):
+            big = f(big)
+    big.block_until_ready()
+    for i in range(3):
+        with mark("later"):
+            big = f(big)
+        big.block_until_ready()
 elif kind == "small":
     with mark("only"):
         g(x).block_until_ready()
@@ -179,7 +194,22 @@ def test_every_sum_is_the_reference(program, make_capture, kind):
 def test_back_to_back_dispatch_needs_launch_order(program, make_capture):
     receipt = summary(program, make_capture("queued"))["receipt"]
     assert receipt["executions"] == 24 == receipt["launches"]
-    assert receipt["executions_ordered"] > 0
+    assert receipt["executions_ordered"] >= receipt["executions_numbered"] > 0
+
+
+def test_work_in_flight_at_the_start_is_charged_to_nobody(program, make_capture):
+    """Its executions are queued like those that follow; only the runtime's numbers tell them apart."""
+    answer = summary(program, make_capture("flying"))
+    ops = {r["name"]: r["launched_ops"] for r in answer["regions"]}
+    assert ops["in"] == ops["too"] == ops["later"] > 0
+    receipt, per_execution = answer["receipt"], ops["in"] // 3
+    assert receipt["executions_unmatched"] == receipt["in_flight_start"] > 0
+    unmatched = receipt["executions_unmatched"]
+    # the execution that ran as the capture began may have lost its first ops
+    assert (unmatched - 1) * per_execution < receipt["ops_unmatched"] <= unmatched * per_execution
+    assert receipt["launches"] == 9 and receipt["launches_unmatched"] == 0
+    assert receipt["executions_ordered"] == receipt["executions_numbered"] > 0
+    assert all(r["launched_ordered_ops"] == 0 for r in answer["regions"])
 
 
 def test_idle_behind_a_sleep_is_the_sleep(program, make_capture):

@@ -577,3 +577,45 @@ def test_a_name_open_on_many_threads_at_once(answer):
     found = answer("host h\nwindow 0 100ms\nplane /host:CPU\n" + "\n".join(lines) + "\n")
     expected = 2 * sum(max(10, i % 20 + 2) for i in range(400))
     assert host_names(found) == {"$f.py:1": (1600, expected * MS)}
+
+
+def queued(runs, launches, released_by=None):
+    """One op of 10 ms an execution, back to back from 1 ms on; launches by (start, region, linked)."""
+    host = [launch(at, i + 1) for i, at in enumerate(launches)]
+    ops = []
+    for i, run in enumerate(runs):
+        at = 1 + 10 * i
+        linked = (released_by or {}).get(run)
+        if linked:
+            ops.append(start(at, linked))
+        ops.append(op(at, 10, name="dot.1", run=run))
+        if linked:
+            ops.append(stop(at + 10))
+    return host, ops
+
+
+def test_numbers_tell_the_launches_of_queued_executions(answer):
+    """Two were launched before the capture: launch order would charge `a` with both."""
+    host, ops = queued([40, 41, 42, 43, 44], [0, 2, 36], released_by={44: 3})
+    regions = ["    event a 0ms 1.5ms", "    event b 2ms 1.5ms", "    event c 36ms 1.5ms"]
+    found = answer(CPU.format(window="100ms", host="\n".join(regions + host), ops="\n".join(ops)))
+    launched = {r["name"]: (r["launches"], r["launched_ops"]) for r in found["regions"]}
+    assert launched == {"a": (1, 1), "b": (1, 1), "c": (1, 1)}
+    receipt = found["receipt"]
+    assert (receipt["executions_linked"], receipt["executions_unmatched"]) == (1, 2)
+    assert (receipt["executions_ordered"], receipt["executions_numbered"]) == (2, 2)
+    assert receipt["in_flight_start"] == 2 and receipt["ops_unmatched_ps"] == 20 * MS
+
+
+def test_numbers_of_two_executables_of_one_name_tell_nothing(answer):
+    """f for one shape counts from 40, for another from 7,000,000; each launch alternates."""
+    runs = [40, 7_000_000, 41, 7_000_001]
+    host, ops = queued(runs, [0, 2, 4, 6], released_by={40: 1})
+    regions = [f"    event {name} {2 * i}ms 1.5ms" for i, name in enumerate("abcd")]
+    found = answer(CPU.format(window="100ms", host="\n".join(regions + host), ops="\n".join(ops)))
+    assert {r["name"]: r["launched_ops"] for r in found["regions"]} == dict.fromkeys("abcd", 1)
+    receipt = found["receipt"]
+    assert (receipt["executions_linked"], receipt["executions_unmatched"]) == (1, 0)
+    assert (receipt["executions_ordered"], receipt["executions_numbered"]) == (3, 0)
+    assert region(found, "b")["launched_ordered_ops"] == 1
+    assert region(found, "a")["launched_ordered_ops"] == 0

@@ -154,7 +154,7 @@ static void timeline_does_not_grow_with_events(void **state)
 static void links_rings_forget_the_oldest(void **state)
 {
     (void)state;
-    struct links links;
+    struct links links = {0};
     uint64_t launch = 0;
     assert_int_equal(links_init(&links, NULL), 0);
     for (int64_t i = 0; i < 3 * LINKS_LAUNCHES_MAX; i++)
@@ -189,7 +189,7 @@ static void links_rings_forget_the_oldest(void **state)
 static void links_ids_that_collide_stay_bounded(void **state)
 {
     (void)state;
-    struct links links;
+    struct links links = {0};
     assert_int_equal(links_init(&links, NULL), 0);
     uint64_t remembered = 0, n = LINKS_IDS_MAX / 2;
     for (uint64_t i = 0; i < n; i++)
