@@ -63,8 +63,12 @@ $(foreach extra,demo test lint,$(eval $(call environment,$(extra))))
 
 demo: system-build ## set everything up, train a small network under the profiler, show the result
 	@$(MAKE) --no-print-directory .venv/$(FIRST)/.demo
-	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/python examples/train.py --profile build/demo
+	@$(VENV)/bin/python examples/train.py --profile build/demo
 	@echo; $(VENV)/bin/dew-profile summary build/demo
+	@printf '\nNext:\n'
+	@printf '  %s\n    %s\n' \
+	  '$(VENV)/bin/dew-profile summary --html build/demo.html build/demo' 'the same as a page for the browser' \
+	  '$(VENV)/bin/xprof --logdir build/demo' "XProf's own pages, all of them, in the browser"
 
 test: system-test ## set everything up, run the unit tests and pytest on every supported Python found
 	@$(MAKE) --no-print-directory test-native

@@ -105,7 +105,7 @@ def train(network: Network, data: Digits, first: int, last: int, every: int) -> 
 
 
 def show(profiler: Profiler, seconds: float) -> None:
-    """What lies on the disk now, and what to type next."""
+    """What lies on the disk now."""
     capture = profiler.capture
     assert capture is not None
     print(f"\nCaptured and reported in {seconds:.1f} s. The capture:")
@@ -117,9 +117,8 @@ def show(profiler: Profiler, seconds: float) -> None:
         for report in index["reports"]:
             size = f"{report['bytes']:>9,} bytes" if report.get("bytes") else " " * 15
             print(f"  {size}  {report['tool']:<26} {report['status']}")
-    print("\nNext:")
-    print(f"  dew-profile summary {capture}     where the time went")
-    print(f"  xprof --logdir {profiler.directory}     all of it, in the browser")
+        if any(report["status"] == "empty" for report in index["reports"]):
+            print("  empty: made, but without rows; reports.json says why")
 
 
 def main() -> None:

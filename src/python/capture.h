@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* capture - one capture from start to saved: what it owns and its phases.
  *
- *     start: capture_folder.c (check, make) -> manifest.c -> jax_calls.c (drain, trace on)
- *     stop:  jax_calls.c (drain, trace off) -> capture_save.c -> manifest.c -> exporter.c
+ *     start: capture_folder.c (check, make) -> manifest.c -> jax_drain.c -> jax_trace.c (on)
+ *     stop:  jax_drain.c -> jax_trace.c (off) -> capture_save.c -> manifest.c -> exporter.c
  *
  * A struct capture belongs to the Profiler that started it until stop takes it over. Paths are in
  * the file system's encoding, absolute, and owned by it. */

@@ -3,6 +3,7 @@
 #include "python/capture.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,8 @@
 #define FOLDER_MODE 0777     /* the umask decides */
 #define HOST_MAX 256
 #define RUN_MAX 96
-#define SCHEME_MIN 2 /* letters; one alone is nobody's scheme */
+#define TEMPORARY_MAX 48 /* of the name that the file has until it is whole, beyond its own */
+#define SCHEME_MIN 2     /* letters; one alone is nobody's scheme */
 
 /* "scheme:/" at the start. One slash is enough: pathlib folds "gs://b" to "gs:/b". */
 static bool is_remote(const char *path)
@@ -214,7 +216,11 @@ static int name_files(struct capture_folders *folders, unsigned serial, struct e
     folders->run = strdup(run);
     folders->run_folder = runs ? path_join(runs, run) : NULL;
     folders->file = folders->run_folder ? path_join(folders->run_folder, file) : NULL;
-    return folders->run && folders->file ? 0 : err_nomem(e);
+    if (!folders->run || !folders->file)
+        return err_nomem(e);
+    if (strlen(folders->file) + TEMPORARY_MAX > PATH_MAX)
+        return err_sys(e, ENAMETOOLONG, "cannot make a capture in '%.256s...'", folders->root);
+    return 0;
 }
 
 int capture_make_run_folder(const struct capture_folders *folders, struct err *e)
@@ -305,8 +311,12 @@ void capture_undo_folders(struct capture_folders *folders)
 {
     if (folders->jax_made && folders->jax_folder)
         capture_remove_folder(folders->jax_folder);
-    if (folders->folder)
-        capture_remove_folder(folders->folder);
+    if (folders->folder) {
+        CLEANUP(cleanup_free) char *manifest = path_join(folders->folder, "manifest.json");
+        if (manifest)
+            (void)unlink(manifest);
+        (void)rmdir(folders->folder);
+    }
     if (!folders->made)
         return;
     /* From the deepest that can have been made: what is missing already is passed over. */

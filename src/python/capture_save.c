@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/map.h"
@@ -56,6 +57,17 @@ static int check_capture(struct view bytes, const char *path)
     return -1;
 }
 
+/* What save_below() made of them, by calls that need no descriptor. */
+static void remove_made(const struct capture_folders *to)
+{
+    CLEANUP(cleanup_free) char *part = to->run_folder ? strdup(to->run_folder) : NULL;
+    while (part && strlen(part) > strlen(to->root)) {
+        (void)rmdir(part);
+        *strrchr(part, '/') = '\0';
+    }
+    (void)rmdir(to->root);
+}
+
 /* Another place: a fresh folder in `parent` that is root and capture folder in one. */
 static int save_below(const char *parent, const struct capture_folders *from, struct view bytes,
                       struct capture_folders *ret)
@@ -71,7 +83,7 @@ static int save_below(const char *parent, const struct capture_folders *from, st
     to.file = to.run_folder ? path_join(to.run_folder, strrchr(from->file, '/') + 1) : NULL;
     if (!to.folder || !to.run || !to.file || dir_make_all(to.run_folder, NULL) < 0 ||
         file_replace(to.file, bytes, NULL) < 0) {
-        capture_remove_folder(to.root);
+        remove_made(&to);
         return -1;
     }
     *ret = to;

@@ -11,6 +11,7 @@
 #include "python/converter_installed.h"
 #include "python/options.h"
 #include "python/owner.h"
+#include "python/uninterrupted.h"
 
 #include "base/banned.h"
 
@@ -93,7 +94,7 @@ static int drain_before(struct capture *capture)
     if (!errors_any(&capture->old_failures))
         return 0;
     OWNED text = errors_text(&capture->old_failures);
-    return text ? PyErr_WarnFormat(PyExc_RuntimeWarning, 2,
+    return text ? PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
                                    "work that was dispatched before the capture failed: %U", text)
                 : -1;
 }
@@ -144,12 +145,18 @@ int capture_start(struct module_state *state, PyObject *directory, PyObject *opt
     return code;
 }
 
-void capture_abandon(struct capture *capture)
+static void trace_off(void *context)
 {
-    OWNED exception = exception_take();
+    struct capture *capture = context;
     struct errors ignored = {0};
     Py_XDECREF(jax_trace_off(capture->way, capture->folders.jax_folder, &ignored));
     errors_release(&ignored);
+}
+
+void capture_abandon(struct capture *capture)
+{
+    OWNED exception = exception_take();
+    uninterrupted(trace_off, capture);
     capture_undo_folders(&capture->folders);
     exception_raise(STEAL(exception));
 }

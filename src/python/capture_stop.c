@@ -11,6 +11,7 @@
 #include "python/exporter.h"
 #include "python/owner.h"
 #include "python/region.h"
+#include "python/uninterrupted.h"
 
 #include "base/banned.h"
 
@@ -32,7 +33,7 @@ static void warn_open_regions(PyObject *open, struct capture_end *end)
 {
     if (!open || PyList_Size(open) == 0)
         return;
-    if (PyErr_WarnFormat(PyExc_RuntimeWarning, 2,
+    if (PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
                          "regions were still open when the capture was stopped, and are not in it: "
                          "%R",
                          open) < 0)
@@ -68,14 +69,8 @@ static void note_end(struct capture *capture, struct capture_end *end)
  * the text says what did. */
 static void write_manifest(struct capture *capture, struct capture_end *end)
 {
-    for (int tries = 0;; tries++) {
-        if (manifest_put(capture, NULL, "error", errors_text(&end->errors)) == 0 &&
-            manifest_write(capture, end->whole ? CAPTURE_CAPTURED : CAPTURE_FAILED) == 0)
-            return;
-        if (tries > 0 || !errors_take_interrupt(&end->errors))
-            break;
-    }
-    errors_take(&end->errors);
+    note(end, manifest_put(capture, NULL, "error", errors_text(&end->errors)));
+    note(end, manifest_write(capture, end->whole ? CAPTURE_CAPTURED : CAPTURE_FAILED));
 }
 
 /* The place that could not take the capture may still take a word about where it is. */
@@ -88,15 +83,21 @@ static void leave_word(struct capture *capture, char *old_folder)
     capture->folders.folder = moved;
 }
 
-void capture_stop(struct module_state *state, struct capture *capture, struct capture_end *end)
-{
-    uint64_t begun = monotonic_ns();
-    capture_log(&end->errors, "stopping the capture in %s", capture->folders.folder);
-    jax_drain(JAX_DRAIN_ALL, &end->errors);
-    errors_subtract(&end->errors, &capture->old_failures);
-    note(end, manifest_put_seconds(capture, "drain_at_stop", begun));
+/* What capture_stop() does uninterrupted. */
+struct ending {
+    struct module_state *state;
+    struct capture *capture;
+    struct capture_end *end;
+    PyObject *open; /* list of the names of the regions that were, or NULL */
+};
 
-    OWNED open = region_open_names(state);
+static void end_and_save(void *context)
+{
+    struct ending *ending = context;
+    struct module_state *state = ending->state;
+    struct capture *capture = ending->capture;
+    struct capture_end *end = ending->end;
+    PyObject *open = ending->open = region_open_names(state);
     if (!open)
         errors_take(&end->errors);
     owner_capture_off(capture->serial);
@@ -105,6 +106,8 @@ void capture_stop(struct module_state *state, struct capture *capture, struct ca
     note(end, manifest_put_seconds(capture, "stop", since));
 
     CLEANUP(cleanup_free) char *old_folder = strdup(capture->folders.folder);
+    /* Its two descriptors are what saving needs, should the program have taken all others. */
+    flush_end(STEAL(capture->flush));
     since = monotonic_ns();
     capture_save(capture, bytes, end);
     Py_CLEAR(bytes);
@@ -116,6 +119,19 @@ void capture_stop(struct module_state *state, struct capture *capture, struct ca
     write_manifest(capture, end);
     if (end->moved && old_folder)
         leave_word(capture, old_folder);
+}
+
+void capture_stop(struct module_state *state, struct capture *capture, struct capture_end *end)
+{
+    uint64_t begun = monotonic_ns();
+    capture_log(&end->errors, "stopping the capture in %s", capture->folders.folder);
+    jax_drain(JAX_DRAIN_ALL, &end->errors);
+    errors_subtract(&end->errors, &capture->old_failures);
+    note(end, manifest_put_seconds(capture, "drain_at_stop", begun));
+
+    struct ending ending = {.state = state, .capture = capture, .end = end};
+    uninterrupted(end_and_save, &ending);
+    OWNED open = ending.open;
     if (end->saved)
         capture_log(&end->errors, "saved %llu bytes in %.3f s: %s", (unsigned long long)end->bytes,
                     seconds_since(begun), capture->folders.file);
@@ -125,13 +141,22 @@ void capture_stop(struct module_state *state, struct capture *capture, struct ca
     warn_open_regions(open, end);
 }
 
-static void warn_report(struct capture *capture, struct capture_end *end)
+/* The command that makes them again, as a shell takes it. */
+static PyObject *command_again(const char *folder)
 {
-    OWNED exception = exception_take();
-    if (PyErr_WarnFormat(PyExc_RuntimeWarning, 2,
-                         "the capture is saved in '%s', but its reports failed: %S; make them "
-                         "again with: dew-profile report '%s'",
-                         capture->folders.folder, exception, capture->folders.folder) < 0)
+    OWNED quote = py_import_attr("shlex", "quote");
+    OWNED path = quote ? PyUnicode_DecodeFSDefault(folder) : NULL;
+    OWNED quoted = path ? PyObject_CallFunctionObjArgs(quote, path, NULL) : NULL;
+    return quoted ? PyUnicode_FromFormat("dew-profile report %U", quoted) : NULL;
+}
+
+static void warn_report(struct capture *capture, PyObject *exception, struct capture_end *end)
+{
+    OWNED command = command_again(capture->folders.folder);
+    if (!command || PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
+                                     "the capture is saved in '%s', but its reports failed: %S; "
+                                     "make them again with: %U",
+                                     capture->folders.folder, exception, command) < 0)
         errors_take(&end->errors);
 }
 
@@ -141,39 +166,64 @@ static const char *mode_name(enum reports_mode reports)
     return names[reports];
 }
 
-static void note_reports(struct capture *capture, enum reports_mode reports, const char *state,
-                         PyObject *error, struct capture_end *end)
+/* The manifest's word on the reports; written uninterrupted. */
+struct outcome {
+    struct capture *capture;
+    struct capture_end *end;
+    enum reports_mode reports;
+    const char *state;
+    PyObject *error; /* borrowed: str or None */
+};
+
+static void note_outcome(void *context)
 {
-    note(end, manifest_put(capture, NULL, "reports",
-                           Py_BuildValue("{s:s,s:s,s:O}", "mode", mode_name(reports), "state",
-                                         state, "error", error)));
-    write_manifest(capture, end);
+    struct outcome *outcome = context;
+    note(outcome->end,
+         manifest_put(outcome->capture, NULL, "reports",
+                      Py_BuildValue("{s:s,s:s,s:O}", "mode", mode_name(outcome->reports), "state",
+                                    outcome->state, "error", outcome->error)));
+    write_manifest(outcome->capture, outcome->end);
+}
+
+static void tell_failure(struct outcome *outcome)
+{
+    struct capture_end *end = outcome->end;
+    OWNED exception = exception_take();
+    OWNED text = PyObject_Str(exception);
+    if (!text)
+        PyErr_Clear();
+    outcome->state = "failed";
+    outcome->error = text ? text : Py_None;
+    uninterrupted(note_outcome, outcome);
+    OWNED bytes = text ? PyUnicode_EncodeFSDefault(text) : NULL;
+    const char *words = bytes ? PyBytes_AsString(bytes) : NULL;
+    PyErr_Clear();
+    capture_log(&end->errors, "reports of %s failed: %s", outcome->capture->folders.folder,
+                words ? words : "");
+    warn_report(outcome->capture, exception, end);
 }
 
 void capture_report(struct capture *capture, enum reports_mode reports, struct capture_end *end)
 {
     if (!end->whole || end->moved || reports == REPORTS_OFF || end->errors.interrupt)
         return;
+    struct outcome outcome = {.capture = capture, .end = end, .reports = reports, .error = Py_None};
     uint64_t since = monotonic_ns();
-    if (exporter_run(capture->folders.folder, capture->library, reports == REPORTS_BACKGROUND) ==
-        0) {
+    switch (
+        exporter_run(capture->folders.folder, capture->library, reports == REPORTS_BACKGROUND)) {
+    case EXPORT_DONE:
         note(end, manifest_put_seconds(capture, "reports", since));
-        note_reports(capture, reports, reports == REPORTS_WAIT ? "made" : "going on", Py_None, end);
+        outcome.state = reports == REPORTS_WAIT ? "made" : "going on";
+        uninterrupted(note_outcome, &outcome);
         capture_log(&end->errors, "reports of %s: %.3f s", capture->folders.folder,
                     seconds_since(since));
         return;
-    }
-    if (errors_take_interrupt(&end->errors)) {
-        note_reports(capture, reports, "interrupted", Py_None, end);
+    case EXPORT_INTERRUPTED:
+        errors_interrupt(&end->errors, exception_take());
+        outcome.state = "interrupted";
+        uninterrupted(note_outcome, &outcome);
         return;
+    case EXPORT_FAILED:
+        tell_failure(&outcome);
     }
-    OWNED exception = exception_take();
-    OWNED text = PyObject_Str(exception);
-    note_reports(capture, reports, "failed", text ? text : Py_None, end);
-    OWNED utf8 = text ? PyUnicode_AsUTF8String(text) : NULL;
-    const char *words = utf8 ? PyBytes_AsString(utf8) : "";
-    capture_log(&end->errors, "reports of %s failed: %s", capture->folders.folder, words);
-    PyErr_Clear();
-    exception_raise(STEAL(exception));
-    warn_report(capture, end);
 }

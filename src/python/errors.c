@@ -4,8 +4,7 @@
 
 #include "base/banned.h"
 
-/* The type and the words; notes are not compared. */
-static bool same_words(PyObject *a, PyObject *b)
+bool errors_same(PyObject *a, PyObject *b)
 {
     OWNED a_text = Py_IS_TYPE(a, Py_TYPE(b)) ? PyObject_Str(a) : NULL;
     OWNED b_text = a_text ? PyObject_Str(b) : NULL;
@@ -19,7 +18,7 @@ static bool has(PyObject *list, PyObject *exception)
 {
     Py_ssize_t count = list ? PyList_Size(list) : 0;
     for (Py_ssize_t i = 0; i < count; i++)
-        if (same_words(PyList_GetItem(list, i), exception))
+        if (errors_same(PyList_GetItem(list, i), exception))
             return true;
     return false;
 }
@@ -35,15 +34,19 @@ static void put(struct errors *errors, PyObject *exception)
         PyErr_Clear();
 }
 
-bool errors_take_interrupt(struct errors *errors)
+void errors_interrupt(struct errors *errors, PyObject *exception)
 {
-    if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_Exception))
-        return false;
-    PyObject *exception = exception_take();
     if (!errors->interrupt)
         errors->interrupt = exception;
     else
         Py_DECREF(exception);
+}
+
+bool errors_take_interrupt(struct errors *errors)
+{
+    if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_Exception))
+        return false;
+    errors_interrupt(errors, exception_take());
     return true;
 }
 

@@ -12,16 +12,21 @@
 
 struct errors {
     PyObject *list;      /* of exceptions, in order; NULL while there are none */
-    PyObject *interrupt; /* the first exception that is no Exception, or NULL */
+    PyObject *interrupt; /* the first that is no Exception, or that a handler raised, or NULL */
 };
 
 /* Moves the current exception, if one is set, into `errors`. One that says the same as another
  * there is left out: a computation that failed surfaces in everything made from it. */
 void errors_take(struct errors *errors);
 
-/* Moves it only where it is an interrupt; false where it is none and stays set. For steps that are
- * done again after an interrupt. */
+/* Moves it only where it is an interrupt; false where it is none and stays set. */
 bool errors_take_interrupt(struct errors *errors);
+
+/* Keeps `exception` (stolen), which a signal handler raised, as an interrupt of whatever class. */
+void errors_interrupt(struct errors *errors, PyObject *exception);
+
+/* Whether two exceptions are of one type and say the same; notes are not compared. */
+bool errors_same(PyObject *a, PyObject *b);
 
 /* Leaves out what `known` says too. */
 void errors_subtract(struct errors *errors, const struct errors *known);

@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 #include "base/banned.h"
 
 extern char **environ;
@@ -202,14 +204,28 @@ static PyObject *words_of(const struct child *child)
     return STEAL(stripped);
 }
 
-static int judge(const struct child *child, const char *program)
+static bool has_index(const char *folder)
 {
-    if (!child->status_known || (WIFEXITED(child->status) && WEXITSTATUS(child->status) == 0))
+    CLEANUP(cleanup_free) char *path = path_join(folder, "reports/reports.json");
+    return path && access(path, R_OK) == 0;
+}
+
+static int judge(const struct child *child, const char *program, const char *folder)
+{
+    if (child->status_known && WIFEXITED(child->status) && WEXITSTATUS(child->status) == 0)
+        return 0;
+    /* Then its words and its work tell how it ended. */
+    if (!child->status_known && child->size == 0 && has_index(folder))
         return 0;
     OWNED words = words_of(child);
     if (!words)
         return -1;
-    if (WIFSIGNALED(child->status))
+    if (!child->status_known)
+        PyErr_Format(PyExc_RuntimeError,
+                     "'%s' ended in a way that this program hides (it ignores SIGCHLD, or waits "
+                     "for every child): %U",
+                     program, words);
+    else if (WIFSIGNALED(child->status))
         PyErr_Format(PyExc_RuntimeError, "'%s' was ended by signal %d (%s): %U", program,
                      WTERMSIG(child->status), strsignal(WTERMSIG(child->status)), words);
     else
@@ -218,12 +234,12 @@ static int judge(const struct child *child, const char *program)
     return -1;
 }
 
-int exporter_run(const char *folder, PyObject *library, bool background)
+enum export_end exporter_run(const char *folder, PyObject *library, bool background)
 {
     OWNED program = exporter_program();
     OWNED library_bytes = program && library ? PyUnicode_EncodeFSDefault(library) : NULL;
     if (!program || (library && !library_bytes))
-        return -1;
+        return EXPORT_FAILED;
     char report[] = "report", quiet[] = "--quiet", detach[] = "--detach", by[] = "--converter";
     char *argv[8] = {PyBytes_AsString(program), report, (char *)folder, quiet};
     size_t n = 4;
@@ -235,9 +251,11 @@ int exporter_run(const char *folder, PyObject *library, bool background)
     }
     struct child child = {.stderr_fd = -1};
     if (start(&child, argv) < 0)
-        return -1;
+        return EXPORT_FAILED;
     int code = wait_for(&child);
     if (child.stderr_fd >= 0)
         (void)close(child.stderr_fd);
-    return code < 0 ? -1 : judge(&child, argv[0]);
+    if (code < 0)
+        return EXPORT_INTERRUPTED;
+    return judge(&child, argv[0], folder) == 0 ? EXPORT_DONE : EXPORT_FAILED;
 }

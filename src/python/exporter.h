@@ -16,9 +16,14 @@
  * FileNotFoundError. */
 PyObject *exporter_program(void);
 
+enum export_end {
+    EXPORT_DONE,
+    EXPORT_FAILED,      /* with OSError or RuntimeError, which says what failed */
+    EXPORT_INTERRUPTED, /* with what a signal handler raised; the child was ended first */
+};
+
 /* Makes the reports of the capture in `folder`. With `background` it returns as soon as the child
- * works in a session of its own. 0, or -1 with an exception: OSError or RuntimeError says what
- * failed; one that is no Exception came from a signal handler, and the child was ended first. */
-must_check int exporter_run(const char *folder, PyObject *library, bool background);
+ * works in a session of its own. */
+must_check enum export_end exporter_run(const char *folder, PyObject *library, bool background);
 
 #endif

@@ -63,11 +63,13 @@ static PyObject *from_search(void)
     return NULL;
 }
 
-/* $DEW_PROFILE_PROGRAM: new reference, to None where it is not set. */
+/* $DEW_PROFILE_PROGRAM: new reference, to None where it is not set or empty. */
 static PyObject *from_environment(void)
 {
     OWNED variables = py_import_attr("os", "environ");
-    return variables ? py_call_method(variables, "get", "(s)", "DEW_PROFILE_PROGRAM") : NULL;
+    OWNED named = variables ? py_call_method(variables, "get", "(s)", "DEW_PROFILE_PROGRAM") : NULL;
+    return named && named != Py_None && PyUnicode_GetLength(named) == 0 ? Py_NewRef(Py_None)
+                                                                        : STEAL(named);
 }
 
 PyObject *exporter_program(void)

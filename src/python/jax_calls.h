@@ -9,21 +9,8 @@
 
 #include "python/errors.h"
 
-/* How a trace is ended. */
-enum jax_way {
-    JAX_WAY_SESSION,    /* the session's own stop(), which returns the serialized capture */
-    JAX_WAY_STOP_TRACE, /* jax.profiler.stop_trace(), which writes files */
-};
-
 /* Imports jax and jax.profiler. 0, or -1 with an exception. */
 must_check int jax_import(void);
-
-/* Which way this JAX offers. */
-enum jax_way jax_probe_way(void);
-
-/* 1 where a trace runs in this process, 0 where none does, -1 with an exception. Also sees a
- * profiler server's session, as long as it records host events. */
-must_check int jax_tracing(void);
 
 /* Name of the default backend, for example "cpu": new reference to a str. Initialises it. */
 PyObject *jax_default_backend(void);
@@ -47,6 +34,8 @@ must_check int jax_process(long *ret_index, long *ret_count);
 /* {"jax": ..., "jaxlib": ...}: new reference. */
 PyObject *jax_versions(void);
 
+/* --- jax_drain.c --- */
+
 /* What a drain waits for: the live arrays of the default backend and effects; and also what was
  * dispatched and dropped, which costs a computation a device. Before a capture that is dear and
  * saves nothing; after it, it is work that the capture would lose. */
@@ -56,6 +45,21 @@ enum jax_drain_scope { JAX_DRAIN_LIVE, JAX_DRAIN_ALL };
  * Everything is waited for even where something failed: failures are collected, an interrupt ends
  * the wait. */
 void jax_drain(enum jax_drain_scope scope, struct errors *errors);
+
+/* --- jax_trace.c --- */
+
+/* How a trace is ended. */
+enum jax_way {
+    JAX_WAY_SESSION,    /* the session's own stop(), which returns the serialized capture */
+    JAX_WAY_STOP_TRACE, /* jax.profiler.stop_trace(), which writes files */
+};
+
+/* Which way this JAX offers. */
+enum jax_way jax_probe_way(void);
+
+/* 1 where a trace runs in this process, 0 where none does, -1 with an exception. Also sees a
+ * profiler server's session, as long as it records host events. */
+must_check int jax_tracing(void);
 
 /* Starts a trace whose folder, as far as JAX knows, is `folder`: the name by which the trace is
  * known again. On failure no trace of ours runs. 0, or -1 with an exception. */

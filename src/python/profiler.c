@@ -21,15 +21,14 @@ static PyObject *take_directory(PyObject *directory)
 {
     if (directory == Py_None)
         return NULL;
-    PyObject *path = PyOS_FSPath(directory);
-    if (!path && PyErr_ExceptionMatches(PyExc_TypeError) &&
+    if (!PyUnicode_Check(directory) && !PyBytes_Check(directory) &&
         !PyObject_HasAttrString((PyObject *)Py_TYPE(directory), "__fspath__")) {
-        PyErr_Clear();
         PyErr_Format(PyExc_TypeError,
                      "directory must be a str, an os.PathLike of str or None, not %R",
                      (PyObject *)Py_TYPE(directory));
+        return NULL;
     }
-    return path;
+    return PyOS_FSPath(directory);
 }
 
 static PyObject *take_options(PyObject *options)
@@ -45,6 +44,14 @@ static PyObject *take_options(PyObject *options)
                      "capture_options() gives one to change",
                      (PyObject *)Py_TYPE(options));
     return NULL;
+}
+
+static PyObject *profiler_alloc(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    PyObject *object = PyType_GenericNew(type, args, kwargs);
+    if (object) /* not in __init__, which a subclass may leave out */
+        ((struct profiler *)object)->region_owner = region_owner_number();
+    return object;
 }
 
 /* Replaces what an earlier __init__ left; a capture that runs is not touched by it. */
@@ -63,8 +70,6 @@ static int profiler_init(PyObject *object, PyObject *args, PyObject *kwargs)
     PyObject *old[] = {self->directory, self->options};
     self->directory = STEAL(path);
     self->options = STEAL(checked);
-    if (self->region_owner == 0)
-        self->region_owner = region_owner_number();
     Py_XDECREF(old[0]);
     Py_XDECREF(old[1]);
     return 0;
@@ -270,7 +275,7 @@ PyDoc_STRVAR(profiler_doc,
              "stop().");
 
 static PyType_Slot profiler_slots[] = {
-    {Py_tp_doc, (void *)profiler_doc},   {Py_tp_new, (void *)PyType_GenericNew},
+    {Py_tp_doc, (void *)profiler_doc},   {Py_tp_new, (void *)profiler_alloc},
     {Py_tp_init, (void *)profiler_init}, {Py_tp_traverse, profiler_traverse},
     {Py_tp_clear, profiler_clear},       {Py_tp_dealloc, profiler_dealloc},
     {Py_tp_methods, profiler_methods},   {Py_tp_members, profiler_members},

@@ -54,6 +54,21 @@ static PyObject *stop_at_exit(PyObject *module, PyObject *Py_UNUSED(none))
 
 static PyMethodDef exit_method = {"_stop_at_exit", stop_at_exit, METH_NOARGS, NULL};
 
+/* Hooks that are registered while others run are never called. */
+static int warn_at_exit(void)
+{
+    OWNED main_thread = py_import_attr("threading", "main_thread");
+    OWNED thread = main_thread ? PyObject_CallNoArgs(main_thread) : NULL;
+    OWNED alive = thread ? py_call_method(thread, "is_alive", "()") : NULL;
+    if (!alive)
+        return -1;
+    if (PyObject_IsTrue(alive) != 0)
+        return 0;
+    return PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
+                            "this capture was started while the program ends, too late to be "
+                            "stopped for you: stop() it, or it is lost");
+}
+
 /* atexit runs the latest first. JAX registers its own teardown when it is imported, which must come
  * before this, so that the capture is stopped while the backends live. */
 static int install_exit_hook(struct module_state *state)
@@ -69,7 +84,7 @@ static int install_exit_hook(struct module_state *state)
     if (!done)
         return -1;
     state->exit_hook = STEAL(hook);
-    return 0;
+    return warn_at_exit();
 }
 
 /* --- start --- */

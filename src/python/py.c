@@ -3,6 +3,7 @@
 #include "python/py.h"
 
 #include <stdarg.h>
+#include <string.h>
 
 #include "base/banned.h"
 
@@ -30,18 +31,33 @@ void exception_raise(PyObject *exception)
 }
 #pragma GCC diagnostic pop
 
+/* Paths in it may be any bytes, and its end may be cut within a character. */
+static PyObject *text_of(const struct err *e)
+{
+    size_t size = strlen(e->text);
+    Py_ssize_t whole;
+    OWNED start =
+        PyUnicode_DecodeUTF8Stateful(e->text, (Py_ssize_t)size, "surrogateescape", &whole);
+    return start && size + 1 < ERR_TEXT_MAX
+               ? PyUnicode_DecodeUTF8(e->text, (Py_ssize_t)size, "surrogateescape")
+               : STEAL(start);
+}
+
 void exception_from_err(PyObject *type, const struct err *e)
 {
     if (e->code == ERR_MEMORY) {
         PyErr_NoMemory();
         return;
     }
+    OWNED text = text_of(e);
+    if (!text)
+        return;
     if (e->code != ERR_IO) {
-        PyErr_SetString(type, e->text);
+        PyErr_SetObject(type, text);
         return;
     }
     /* OSError picks its subclass by the number; the text already ends in strerror's words. */
-    OWNED exception = PyObject_CallFunction(PyExc_OSError, "is", e->sys_errno, e->text);
+    OWNED exception = PyObject_CallFunction(PyExc_OSError, "iO", e->sys_errno, text);
     if (exception)
         PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
 }
@@ -50,6 +66,14 @@ PyObject *py_import_attr(const char *module, const char *name)
 {
     OWNED imported = PyImport_ImportModule(module);
     return imported ? PyObject_GetAttrString(imported, name) : NULL;
+}
+
+PyObject *py_attr_or_null(PyObject *object, const char *name)
+{
+    PyObject *value = object ? PyObject_GetAttrString(object, name) : NULL;
+    if (!value)
+        PyErr_Clear();
+    return value;
 }
 
 PyObject *py_call_method(PyObject *object, const char *name, const char *format, ...)

@@ -46,6 +46,11 @@ void exception_from_err(PyObject *type, const struct err *e);
 /* getattr(import(module), name): new reference. */
 PyObject *py_import_attr(const char *module, const char *name);
 
+/* object.name as a new reference; NULL, without an exception, where there is none or `object` is
+ * NULL.
+ */
+PyObject *py_attr_or_null(PyObject *object, const char *name);
+
 /* object.name(), object.name(argument): new references. */
 PyObject *py_call_method(PyObject *object, const char *name, const char *format, ...);
 

@@ -194,7 +194,8 @@ static PyObject *make(struct region_hub *hub, PyObject *name, unsigned owner)
 {
     if (hub->checked[hub_slot(name)] != name && check_name(hub, name) < 0)
         return NULL;
-    if (atomic_load_explicit(&owner_capturing, memory_order_relaxed) == 0)
+    /* A second copy of the module, or another interpreter, has no part in the capture. */
+    if (atomic_load_explicit(&owner_capturing, memory_order_relaxed) == 0 || !hub->trace_me)
         return Py_NewRef(hub->idle);
     if (PyUnicode_CheckExact(name))
         return span_new(hub, name, owner);
@@ -241,7 +242,7 @@ PyDoc_STRVAR(region_doc,
              "The name in the trace is exactly the one given, a str. ValueError where the trace "
              "would\nchange it: it ends in '#', or holds a NUL or a lone surrogate. `as x` gives "
              "None; exceptions\npass through. Without a capture it does nothing and allocates "
-             "nothing.\n\n"
+             "nothing; what it then\nreturns stays idle, so call it where you enter it.\n\n"
              "Inside a function that jax.jit traces, a region is recorded once, at trace time, "
              "and not when\nthe compiled function runs: use jax.named_scope there.");
 
@@ -291,6 +292,7 @@ int region_note_started(struct module_state *state, unsigned owner)
     replace(&hub->names, STEAL(names));
     hub->trace_me_is_raw = raw;
     hub->owner = owner;
+    hub->serial = 0; /* regions left open in the last one are not this one's */
     memset(hub->noted, 0, sizeof(hub->noted));
     return 0;
 }

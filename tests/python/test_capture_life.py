@@ -373,3 +373,37 @@ def test_reports_takes_only_its_three_words(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(ValueError, match="DEW_PROFILE_REPORTS"):
         Profiler().start()
     assert active_profile() is None
+
+
+def test_what_a_path_object_raises_comes_through() -> None:
+    class Path:
+        def __fspath__(self) -> str:
+            raise TypeError("the configuration says no")
+
+    with pytest.raises(TypeError, match="the configuration says no"):
+        Profiler(Path())
+
+
+def test_a_path_too_long_for_the_file_is_refused_at_start(tmp_path: pathlib.Path) -> None:
+    long = tmp_path
+    while len(str(long)) < 3700:
+        long /= "d" * 200
+    long /= "d" * (4000 - len(str(long)))
+    profiler = profile(long)
+    with pytest.raises(OSError, match="File name too long"):
+        profiler.start()
+    assert not list(tmp_path.iterdir())
+    assert_jax_can_trace(tmp_path / "after")
+
+
+AT_EXIT = """
+import atexit, sys
+import jax
+from dew.telemetry.profile import Profiler
+atexit.register(lambda: Profiler(sys.argv[1]).start())
+"""
+
+
+def test_a_first_start_while_the_program_ends_is_warned_about(tmp_path: pathlib.Path) -> None:
+    done = run_python(AT_EXIT, tmp_path)
+    assert "too late to be stopped for you" in done.stderr

@@ -8,10 +8,13 @@ import json
 import logging
 import os
 import pathlib
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -531,3 +534,73 @@ def test_an_option_that_jax_does_not_know_is_refused(tmp_path: pathlib.Path) -> 
     with pytest.raises(ValueError, match="host_tracer_levle"):
         profile(tmp_path, options=options).start()
     assert active_profile() is None
+
+
+def test_warnings_name_the_line_that_stops(tmp_path: pathlib.Path) -> None:
+    profiler = profile(tmp_path).start()
+    left = region("left open")
+    left.__enter__()
+    with pytest.warns(RuntimeWarning, match="left open") as caught:
+        line = sys._getframe().f_lineno + 1
+        profiler.stop()
+    left.__exit__(None, None, None)
+    assert [(warning.filename, warning.lineno) for warning in caught] == [(__file__, line)]
+
+
+def test_an_error_names_a_path_of_any_bytes(tmp_path: pathlib.Path) -> None:
+    root = tmp_path / os.fsdecode(b"caf\xe9") / ("\u65e5" * 70)
+    profiler = profile(root).start()
+    with pytest.raises(RuntimeError, match="is running already") as refused:
+        profile(tmp_path).start()
+    assert "caf\udce9" in str(refused.value)
+    shutil.rmtree(root)
+    with pytest.raises(FileNotFoundError, match="was saved to") as moved:
+        profiler.stop()
+    assert "caf\udce9" in str(moved.value)
+    assert profiler.capture is not None
+    assert list(profiler.capture.rglob("*.xplane.pb"))
+    shutil.rmtree(profiler.capture)
+
+
+def test_the_command_in_the_warning_can_be_pasted(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEW_PROFILE_PROGRAM", "/bin/false")
+    profiler = profile(tmp_path / "it's mine")
+    profiler.reports = "wait"
+    with pytest.warns(RuntimeWarning, match="make them again with") as caught, profiler:
+        pass
+    command = str(caught[0].message).partition("again with: ")[2]
+    assert shlex.split(command) == ["dew-profile", "report", str(profiler.capture)]
+
+
+@pytest.mark.parametrize("program", ["/bin/false", None])
+def test_children_that_others_wait_for(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, program: str | None
+) -> None:
+    """With SIGCHLD ignored nobody can know how the child ended, but what it did can be seen."""
+    if program:
+        monkeypatch.setenv("DEW_PROFILE_PROGRAM", program)
+    profiler = profile(tmp_path)
+    profiler.reports = "wait"
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        with warnings.catch_warnings(record=True) as caught, profiler:
+            warnings.simplefilter("always")
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    assert bool(caught) == bool(program)
+    assert manifest_of(profiler)["reports"]["state"] == ("failed" if program else "made")
+
+
+def test_an_empty_name_of_the_program_is_none(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = pathlib.Path(os.environ.get("DEW_PROFILE_PROGRAM") or shutil.which("dew-profile") or "")
+    monkeypatch.setenv("PATH", f"{found.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("DEW_PROFILE_PROGRAM", "")
+    profiler = profile(tmp_path)
+    profiler.reports = "wait"
+    with profiler:
+        pass
+    assert manifest_of(profiler)["reports"]["state"] == "made"

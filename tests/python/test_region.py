@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
 import json
 import os
 import pathlib
@@ -12,10 +13,12 @@ import sys
 import threading
 import time
 import tracemalloc
+import warnings
 from collections.abc import Iterator
 
 import jax
 import pytest
+from captures import event_names
 
 from dew.telemetry.profile import Profiler, profile, region
 
@@ -398,3 +401,50 @@ def test_trace_me_of_a_version_not_seen_yet(
         time.sleep(0.002)
     found = {name: duration for name, _, duration in spans(p)}
     assert 2e6 <= found["r"] < found["outer"]
+
+
+def test_open_in_one_capture_is_not_open_in_the_next(tmp_path: pathlib.Path) -> None:
+    def held() -> Iterator[None]:
+        with region("held"):
+            yield
+
+    generator = held()
+    profiler = profile(tmp_path)
+    with pytest.warns(RuntimeWarning, match="'held'"), profiler:
+        next(generator)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with profiler:
+            pass
+
+
+def test_a_second_copy_of_the_module_has_no_part_in_the_capture(tmp_path: pathlib.Path) -> None:
+    name = "dew.telemetry.profile"
+    first = sys.modules.pop(name)
+    try:
+        second = importlib.import_module(name)
+        assert second is not first
+        with profile(tmp_path) as profiler:
+            with second.region("of the second"):
+                pass
+            with region("of the first"):
+                pass
+            assert second.active_profile() is None
+    finally:
+        sys.modules[name] = first
+    assert profiler.capture is not None
+    names = event_names(profiler.capture)
+    assert "of the first" in names
+    assert "of the second" not in names
+
+
+def test_a_subclass_without_the_init_of_its_base(tmp_path: pathlib.Path) -> None:
+    class Careless(Profiler):
+        def __init__(self) -> None:
+            pass
+
+    careless = Careless()
+    with profile(tmp_path) as profiler, careless.region("not mine"):
+        pass
+    assert profiler.capture is not None
+    assert "not mine" not in event_names(profiler.capture)
