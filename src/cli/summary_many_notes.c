@@ -88,18 +88,19 @@ static void about_clocks(struct notes *notes, const struct many_rows *rows, cons
         (void)snprintf(more, sizeof(more), " (and %u more, by less)", n - 1);
     (void)format_ps(furthest > INT64_MAX / 1000 ? INT64_MAX : furthest * 1000, by);
     const char *direction = v->processes[worst].end_offset_ns < 0 ? "before" : "after";
-    if (clock == CLOCK_OFF)
-        note(notes,
-             "the steps of %s begin and end %s %s those of the median process%s, all by the same: "
-             "its clock is off, since steps with collectives end together; no time here depends on "
-             "clocks",
-             label, by, direction, more);
-    else
-        note(notes,
-             "the steps of %s begin and end %s %s those of the median process%s, all by the same: "
-             "its clock is off, or it runs that far apart; without collectives in the steps that "
-             "cannot be told",
-             label, by, direction, more);
+    const char *than = v->pair ? "the other process" : "the median process";
+    const char *what =
+        clock == CLOCK_OFF ? "its clock is off, since steps with collectives end together; no time "
+                             "here depends on clocks"
+        : clock == CLOCK_EITHER
+            ? "the clock of one of the two is off, since steps with collectives end together; no "
+              "time here depends on clocks"
+        : v->pair ? "the clock of one of the two is off, or they run that far apart; without "
+                    "collectives in the steps that cannot be told"
+                  : "its clock is off, or it runs that far apart; without collectives in the "
+                    "steps that cannot be told";
+    note(notes, "the steps of %s begin and end %s %s those of %s%s, all by the same: %s", label, by,
+         direction, than, v->pair ? "" : more, what);
 }
 
 size_t summary_many_notes(const struct many_view *view, char notes[NOTES_MAX][NOTE_MAX])
@@ -107,6 +108,7 @@ size_t summary_many_notes(const struct many_view *view, char notes[NOTES_MAX][NO
     struct notes list = {.all = notes};
     about_group(&list, view->rows, view->verdict);
     about_clocks(&list, view->rows, view->verdict, CLOCK_OFF);
+    about_clocks(&list, view->rows, view->verdict, CLOCK_EITHER);
     about_clocks(&list, view->rows, view->verdict, CLOCK_AMBIGUOUS);
     return list.n;
 }

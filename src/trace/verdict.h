@@ -14,7 +14,7 @@
 /* Below this share of the steps' time, waiting is even. */
 #define VERDICT_LOST_PERCENT 5
 /* A constant distance above this is a clock that is off. On one clock, an axis by
- * `profile_start_time` was seen to be good to 0.5 ms, and to 1.4 ms on a busy machine. */
+ * `profile_start_time` was seen to be good to 0.5 ms, on a busy machine mostly to 1.4 ms. */
 #define VERDICT_CLOCK_NS 3000000
 
 enum verdict_basis {
@@ -36,6 +36,7 @@ enum verdict_clock {
     CLOCK_AGREES,
     CLOCK_OFF,       /* starts and ends are off alike: its clock, where steps wait for each other */
     CLOCK_AMBIGUOUS, /* the same, but nothing shows that steps wait: it may be late all the time */
+    CLOCK_EITHER,    /* as CLOCK_OFF, but of two processes: whose it is cannot be told */
     CLOCK_STARTS,    /* it starts apart from the others and ends with them */
     CLOCK_ENDS,      /* it ends apart from the others */
 };
@@ -58,7 +59,8 @@ struct verdict_process {
     uint64_t saved_ps;  /* by which those would be shorter if it kept up with the next slowest */
     enum verdict_role role;
     enum verdict_clock clock;
-    int64_t start_offset_ns, end_offset_ns; /* against the median process, where clock is known */
+    /* against the median process, of two against the other one; where clock is known */
+    int64_t start_offset_ns, end_offset_ns;
 };
 
 struct verdict {
@@ -81,6 +83,7 @@ struct verdict {
     uint32_t n_missing;
     uint64_t missing_count;
     uint64_t damaged;
+    bool pair; /* positions are known of two processes only */
     bool counts_differ, versions_differ, apart, thinned, runs_lost;
 };
 

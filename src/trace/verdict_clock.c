@@ -19,7 +19,7 @@ static int64_t apart(int64_t a, int64_t b)
 }
 
 /* Positions below VERDICT_CLOCK_NS apart are the same as far as clocks can tell. */
-static enum verdict_clock clock_of(int64_t start, int64_t end, enum verdict_basis basis)
+static enum verdict_clock clock_of(int64_t start, int64_t end, const struct verdict *verdict)
 {
     bool start_off = apart(start, 0) > VERDICT_CLOCK_NS, end_off = apart(end, 0) > VERDICT_CLOCK_NS;
     if (!start_off && !end_off)
@@ -27,7 +27,9 @@ static enum verdict_clock clock_of(int64_t start, int64_t end, enum verdict_basi
     int64_t larger = apart(start, 0) > apart(end, 0) ? apart(start, 0) : apart(end, 0);
     int64_t tolerance = larger / 4 > VERDICT_CLOCK_NS / 2 ? larger / 4 : VERDICT_CLOCK_NS / 2;
     if (start_off && end_off && apart(start, end) <= tolerance)
-        return basis == BASIS_COLLECTIVES ? CLOCK_OFF : CLOCK_AMBIGUOUS;
+        return verdict->basis != BASIS_COLLECTIVES ? CLOCK_AMBIGUOUS
+               : verdict->pair                     ? CLOCK_EITHER
+                                                   : CLOCK_OFF;
     return apart(start, 0) > apart(end, 0) ? CLOCK_STARTS : CLOCK_ENDS;
 }
 
@@ -49,14 +51,20 @@ int verdict_clocks(const struct many_rows *rows, struct verdict *verdict,
         return 0;
     qsort(starts, n, sizeof(*starts), by_value);
     qsort(ends, n, sizeof(*ends), by_value);
+    verdict->pair = n == 2;
     int64_t start = starts[(n - 1) / 2], end = ends[(n - 1) / 2];
+    int64_t starts_both = starts[0] + starts[1], ends_both = ends[0] + ends[1];
     for (uint32_t i = 0; i < rows->n_processes; i++) {
         struct verdict_process *to = &verdict->processes[i];
+        if (verdict->pair) {
+            start = starts_both - offsets[i].start_ns;
+            end = ends_both - offsets[i].end_ns;
+        }
         if (!offsets[i].known ||
             __builtin_sub_overflow(offsets[i].start_ns, start, &to->start_offset_ns) ||
             __builtin_sub_overflow(offsets[i].end_ns, end, &to->end_offset_ns))
             continue;
-        to->clock = clock_of(to->start_offset_ns, to->end_offset_ns, verdict->basis);
+        to->clock = clock_of(to->start_offset_ns, to->end_offset_ns, verdict);
     }
     return 0;
 }

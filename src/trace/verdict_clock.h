@@ -12,7 +12,8 @@ struct verdict_offset {
     int64_t start_ns, end_ns;
 };
 
-/* Fills clock, start_offset_ns and end_offset_ns of each process. */
+/* Fills `pair`, and clock, start_offset_ns and end_offset_ns of each process. Offsets are within
+ * 2^61 ns, so that their sums and differences are numbers too. */
 must_check int verdict_clocks(const struct many_rows *rows, struct verdict *verdict,
                               const struct verdict_offset *offsets, struct err *e);
 

@@ -27,8 +27,9 @@ const char *verdict_role_name(enum verdict_role role)
 
 const char *verdict_clock_name(enum verdict_clock clock)
 {
-    static const char *const words[] = {"unknown",       "agrees",       "clock off",
-                                        "clock or late", "starts apart", "ends apart"};
+    static const char *const words[] = {"unknown",       "agrees",        "clock off",
+                                        "clock or late", "one clock off", "starts apart",
+                                        "ends apart"};
     return words[clock];
 }
 

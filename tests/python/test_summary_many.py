@@ -6,10 +6,16 @@ from __future__ import annotations
 import itertools
 import json
 import pathlib
+import shutil
 import subprocess
+import sys
 
+import jax
 import pytest
 from processes import Job, run_processes
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+from xplane_writer import varint  # noqa: E402
 
 STEPS = 10
 
@@ -171,6 +177,46 @@ def test_parts_in_any_order_and_grouping_are_the_captures(program, slowed, tmp_p
     run(program, "--partial", tmp_path / "joined.part", *reversed(parts))
     assert (tmp_path / "all.part").read_bytes() == (tmp_path / "joined.part").read_bytes()
     assert run(program, *parts) == run(program, tmp_path / "all.part") == run(program, job.root)
+
+
+def with_clock(file: pathlib.Path, off_ns: int) -> bytes:
+    """The capture as it were on a host whose clock is off by that."""
+    data = file.read_bytes()
+    planes = jax.profiler.ProfileData.from_serialized_xspace(data).planes
+    (task,) = [plane for plane in planes if plane.name == "Task Environment"]
+    for key, value in task.stats:
+        if key in ("profile_start_time", "profile_stop_time"):
+            assert data.count(varint(value)) == 1 and len(varint(value)) == 9
+            data = data.replace(varint(value), varint(value + off_ns))
+    return data
+
+
+@pytest.mark.parametrize("off_ms", [-700, 700])
+def test_a_clock_that_is_off_is_told_from_a_straggler(program, slowed, tmp_path, off_ms):
+    """The clock of a process that is not slow, then that of the one that is."""
+    job, slow = slowed
+    whole = read(program, job.root)["joined"]
+    for rank in (0, slow):
+        root = tmp_path / str(rank)
+        shutil.copytree(job.root, root)
+        (file,) = (root / f"process-{rank:05}").rglob("*.xplane.pb")
+        file.write_bytes(with_clock(file, off_ms * 1_000_000))
+        answer = read(program, root)["joined"]
+        assert (answer["verdict"], answer["process_index"]) == ("straggler", slow)
+        assert answer["lost_ps"] == whole["lost_ps"]
+        clocks = [p["clock"] for p in answer["processes"]]
+        if len(job.folders) == 2:
+            assert clocks == ["one clock off"] * 2
+            assert any("the clock of one of the two is off" in n for n in answer["notes"])
+        else:
+            assert clocks[rank] == "clock off"
+            assert any(f"process {rank} " in n and "its clock is off" in n for n in answer["notes"])
+        # captures made on a busy machine place themselves to some milliseconds only
+        for row in answer["processes"]:
+            other = -off_ms if len(job.folders) == 2 else 0
+            truth = off_ms if row["process_index"] == rank else other
+            assert abs(row["start_offset_ns"] - truth * 1_000_000) < 200_000_000
+            assert abs(row["end_offset_ns"] - truth * 1_000_000) < 200_000_000
 
 
 def test_page_for_people(program, slowed):
