@@ -152,11 +152,43 @@ json_t *json_text(struct view text)
     return json_stringn(mended, used);
 }
 
+/* jansson hands out token by token, and a big answer has millions. */
+struct json_buffer {
+    FILE *file;
+    size_t used;
+    char bytes[1 << 16];
+};
+
+static void buffer_flush(struct json_buffer *buffer)
+{
+    (void)fwrite(buffer->bytes, 1, buffer->used, buffer->file);
+    buffer->used = 0;
+}
+
+static int buffer_add(const char *text, size_t size, void *context)
+{
+    struct json_buffer *buffer = context;
+    if (size > sizeof(buffer->bytes) - buffer->used)
+        buffer_flush(buffer);
+    if (size > sizeof(buffer->bytes)) {
+        (void)fwrite(text, 1, size, buffer->file);
+        return 0;
+    }
+    memcpy(buffer->bytes + buffer->used, text, size);
+    buffer->used += size;
+    return 0;
+}
+
 int output_json(FILE *file, json_t *json, struct err *e)
 {
     if (!json)
         return err_nomem(e);
-    int result = json_dumpf(json, file, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
+    struct json_buffer buffer;
+    buffer.file = file;
+    buffer.used = 0;
+    int result =
+        json_dump_callback(json, buffer_add, &buffer, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
+    buffer_flush(&buffer);
     json_decref(json);
     (void)fputc('\n', file);
     /* What goes wrong with the file itself is reported when it is flushed (main.c). */
