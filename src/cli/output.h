@@ -63,13 +63,17 @@ must_check int output_check_target(const char *path, const char *what, const cha
 struct table_column {
     const char *title;
     bool right; /* numbers */
-    bool cut;   /* may be shortened to fit the terminal; one or two of a table */
+    bool cut;   /* may be shortened to fit the terminal, as far as texts still differ */
 };
 
 struct table;
 
 /* NULL without memory, here and below: a command that only then gives up checks once. */
 struct table *table_new(const struct table_column *columns, size_t n_columns);
+
+/* The titles of columns that may be left out where room is short, the first ones first, ended by
+ * NULL; borrowed until it is printed. What was left out is told below the table. */
+void table_spare(struct table *table, const char *const *titles);
 
 /* One cell a column, copied. A NULL table is left alone. */
 void table_row(struct table *table, const char *const *cells);

@@ -8,8 +8,6 @@
 
 #include "base/banned.h"
 
-#define IDLE_ROWS 6
-
 static const char *ps(uint64_t value, char buffer[FORMAT_MAX])
 {
     return format_ps(value > INT64_MAX ? INT64_MAX : (int64_t)value, buffer);
@@ -36,10 +34,12 @@ static void why_empty(FILE *file, const char *why)
     (void)fprintf(file, "  none: %s\n", why);
 }
 
+/* `what` is the plural, which one less is without its s. */
 static void and_more(FILE *file, size_t left, const char *what)
 {
+    int size = (int)strlen(what) - (left == 1);
     if (left)
-        (void)fprintf(file, "  and %zu more %s (--top 0 shows all)\n", left, what);
+        (void)fprintf(file, "  and %zu more %.*s (--top 0 shows all)\n", left, size, what);
 }
 
 static size_t shown(size_t n, size_t top)
@@ -88,15 +88,17 @@ static void headline(FILE *file, const struct summary *summary)
 static int print_devices(FILE *file, const struct summary *summary, struct err *e)
 {
     static const struct table_column columns[] = {
-        {"device", false, false}, {"busy", true, false},         {"", true, false},
+        {"device", false, false}, {"busy", true, false},         {"share", true, false},
         {"idle", true, false},    {"not launched", true, false}, {"between", true, false},
         {"edge", true, false},    {"unknown", true, false},      {"ops", true, false}};
+    static const char *const spare[] = {"unknown", "ops", "edge", "share", NULL};
     heading(file, "Devices");
     if (!summary->n_devices) {
         why_empty(file, summary->no_devices);
         return 0;
     }
     CLEANUP(table_free) struct table *table = table_new(columns, 9);
+    table_spare(table, spare);
     for (size_t i = 0; i < summary->n_devices; i++) {
         const struct summary_device *d = &summary->devices[i];
         char text[8][FORMAT_MAX];
@@ -118,12 +120,15 @@ static int print_regions(FILE *file, const struct summary *summary, size_t top, 
         {"share", true, false},    {"mean", true, false},  {"p50", true, false},
         {"p90", true, false},      {"p99", true, false},   {"max", true, false},
         {"launched", true, false}, {"ops", true, false},   {"idle behind", true, false}};
+    static const char *const spare[] = {"p99",   "p90", "ops",   "mean", "max",
+                                        "share", "p50", "calls", NULL};
     heading(file, "Regions");
     if (!summary->n_regions) {
         why_empty(file, summary->no_regions);
         return 0;
     }
     CLEANUP(table_free) struct table *table = table_new(columns, 12);
+    table_spare(table, spare);
     size_t n = shown(summary->n_regions, top);
     for (size_t i = 0; i < n; i++) {
         const struct summary_region *r = &summary->regions[i];
@@ -144,44 +149,44 @@ static int print_regions(FILE *file, const struct summary *summary, size_t top, 
     return code;
 }
 
-static int print_idle(FILE *file, const struct summary *summary, struct err *e)
+static void idle_row(struct table *table, const char *name, const struct summary_region_idle *part,
+                     uint64_t idle)
+{
+    char text[6][FORMAT_MAX];
+    table_row(table, (const char *const[]){name, ps(part->idle_ps, text[0]),
+                                           share(part->idle_ps, idle, text[1]),
+                                           ps(part->by_cause[IDLE_HOST], text[2]),
+                                           ps(part->by_cause[IDLE_BETWEEN], text[3]),
+                                           ps(part->by_cause[IDLE_EDGE], text[4]),
+                                           ps(part->by_cause[IDLE_UNKNOWN], text[5])});
+}
+
+/* What the used devices waited for: the rows that the headline chooses from. */
+static int print_idle(FILE *file, const struct summary *summary, size_t top, struct err *e)
 {
     static const struct table_column columns[] = {
-        {"idle behind", false, true}, {"time", true, false}, {"share of idle", true, false}};
-    uint64_t idle = summary_idle(summary), none = idle;
-    if (!idle || !summary->n_regions)
+        {"idle behind", false, true},  {"time", true, false},    {"share of idle", true, false},
+        {"not launched", true, false}, {"between", true, false}, {"edge", true, false},
+        {"unknown", true, false}};
+    static const char *const spare[] = {"unknown", "edge", "share of idle", "between", NULL};
+    const struct summary_waits *waits = &summary->waits;
+    if (!waits->all.idle_ps || !summary->n_regions)
         return 0;
-    heading(file, "Idle time");
-    CLEANUP(table_free) struct table *table = table_new(columns, 3);
-    char a[FORMAT_MAX], b[FORMAT_MAX];
-    uint64_t below = UINT64_MAX;
-    for (size_t i = 0; i < summary->n_regions; i++)
-        none -= summary->regions[i].idle_behind_ps;
-    /* regions are in order of their own time, so each row is the largest below the last */
-    size_t rows = 0, at = summary->n_regions;
-    while (rows < IDLE_ROWS) {
-        const struct summary_region *next = NULL;
-        size_t next_at = 0;
-        for (size_t i = 0; i < summary->n_regions; i++) {
-            const struct summary_region *r = &summary->regions[i];
-            bool after = r->idle_behind_ps < below || (r->idle_behind_ps == below && i > at);
-            if (r->idle_behind_ps && after && (!next || r->idle_behind_ps > next->idle_behind_ps)) {
-                next = r;
-                next_at = i;
-            }
-        }
-        if (!next)
-            break;
-        table_row(table, (const char *const[]){next->name, ps(next->idle_behind_ps, a),
-                                               share(next->idle_behind_ps, idle, b)});
-        below = next->idle_behind_ps;
-        at = next_at;
-        rows++;
+    heading(file, summary->n_devices > waits->n_devices ? "Idle time (of the devices in use)"
+                                                        : "Idle time");
+    CLEANUP(table_free) struct table *table = table_new(columns, 7);
+    table_spare(table, spare);
+    size_t n = shown(waits->n_behind, top);
+    for (size_t i = 0; i < n; i++) {
+        const struct summary_region_idle *part = &waits->behind[i];
+        idle_row(table,
+                 part->region == SUMMARY_NO_REGION ? SUMMARY_NO_REGION_NAME
+                                                   : summary->regions[part->region].name,
+                 part, waits->all.idle_ps);
     }
-    if (none)
-        table_row(table,
-                  (const char *const[]){SUMMARY_NO_REGION_NAME, ps(none, a), share(none, idle, b)});
-    return table_print(table, file, e);
+    int code = table_print(table, file, e);
+    and_more(file, waits->n_behind - n, "regions");
+    return code;
 }
 
 static int print_steps(FILE *file, const struct summary *summary, struct err *e)
@@ -226,6 +231,7 @@ static int print_ops(FILE *file, const struct summary *summary, size_t top, stru
         {"op", false, true},           {"module", false, true}, {"kind", false, false},
         {"calls", true, false},        {"total", true, false},  {"mean", true, false},
         {"share of busy", true, false}};
+    static const char *const spare[] = {"mean", "kind", "calls", "share of busy", NULL};
     heading(file, "Device ops");
     if (!summary->n_ops) {
         why_empty(file, summary->no_ops);
@@ -238,6 +244,7 @@ static int print_ops(FILE *file, const struct summary *summary, size_t top, stru
         add_saturated(&exposed, summary->devices[i].collective_exposed_ps);
     }
     CLEANUP(table_free) struct table *table = table_new(columns, 7);
+    table_spare(table, spare);
     size_t n = shown(summary->n_ops, top);
     for (size_t i = 0; i < n; i++) {
         const struct summary_op *op = &summary->ops[i];
@@ -309,7 +316,7 @@ int summary_print_text(FILE *file, const struct summary *summary, size_t top, st
     if (r == 0)
         r = print_regions(file, summary, top, e);
     if (r == 0)
-        r = print_idle(file, summary, e);
+        r = print_idle(file, summary, top, e);
     if (r == 0)
         r = print_steps(file, summary, e);
     if (r == 0)

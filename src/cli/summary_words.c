@@ -46,14 +46,6 @@ static void say_where(const struct summary_voice *voice, const struct summary *s
     voice->name(voice->out, summary->regions[region].name);
 }
 
-uint64_t summary_idle(const struct summary *summary)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0; i < summary->n_devices; i++)
-        add_saturated(&sum, summary->devices[i].idle_ps);
-    return sum;
-}
-
 static enum idle_cause main_cause(const struct summary_waits *waits)
 {
     enum idle_cause most = IDLE_HOST;

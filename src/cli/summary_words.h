@@ -28,7 +28,4 @@ bool summary_say_unused(const struct summary_voice *voice, const struct summary 
 
 bool summary_say_steps(const struct summary_voice *voice, const struct summary *summary);
 
-/* The idle time of all devices together, used or not. */
-uint64_t summary_idle(const struct summary *summary);
-
 #endif

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -165,3 +166,83 @@ def test_one_step_is_one_step(says):
     assert "1 step, 50.00 ms." in lines
     lines, _ = says(recipe(100, [(10, [(11, 9)])], steps=[(0, 5, 40), (1, 50, 40)]))
     assert "2 steps, median 40.00 ms, slowest 40.00 ms." in lines
+
+
+#: in the order in which they may be left out, and those that never are
+COLUMNS = {
+    "Devices": "device busy idle not_launched between".split(),
+    "Regions": "region total launched idle_behind".split(),
+    "Idle time": "idle_behind time not_launched".split(),
+    "Device ops": "op module total".split(),
+}
+
+
+@pytest.fixture
+def page(program, tmp_path):
+    """The page at a width: its tables by heading, as lines."""
+
+    def run(text: str, width: int | None):
+        (tmp_path / "r.txt").write_text(text)
+        made = tmp_path / "r.xplane.pb"
+        subprocess.run([sys.executable, TOOLS / "mktrace.py", tmp_path / "r.txt", made], check=True)
+        environment = {k: v for k, v in os.environ.items() if k != "COLUMNS"}
+        if width:
+            environment["COLUMNS"] = str(width)
+        done = subprocess.run(
+            [program, "summary", made], capture_output=True, text=True, timeout=60, env=environment
+        )
+        assert done.returncode == 0, done.stderr
+        parts = [part.splitlines() for part in done.stdout.split("\n\n")[1:]]
+        return {part[0]: part[1:] for part in parts}
+
+    return run
+
+
+def table(lines: list[str]) -> tuple[list[str], list[str]]:
+    """What stands in a table, and the sentences below it."""
+    rows = [line for line in lines if not line.startswith("  ")]
+    return rows, [line for line in lines if line.startswith("  ")]
+
+
+WIDE = [("evaluation", 12, 3), ("input.wait", 22, 5), ("x" * 40 + ".1", 40, 2)]
+
+
+@pytest.mark.parametrize("width", [60, 72, 80, 100])
+def test_a_narrow_page_leaves_columns_out_and_says_which(page, width):
+    text = recipe(100, [(10, [(11, 9)]), (60, [(61, 9)])], regions=WIDE)
+    whole, narrow = page(text, None), page(text, width)
+    for heading, kept in COLUMNS.items():
+        rows, told = table(narrow[heading])
+        assert max(map(len, rows)) <= width, heading
+        titles = table(whole[heading])[0][0]
+        for title in kept:
+            assert title.replace("_", " ") in rows[0], heading
+        left_out = [
+            t for line in told if "no room for" in line for t in line[14:].split(";")[0].split(", ")
+        ]
+        assert all(title in titles and f" {title} " not in f" {rows[0]} " for title in left_out)
+        assert bool(left_out) == (len(rows[0].split()) < len(titles.split())), heading
+        for line in told:
+            if "no room for" in line:
+                enough = int(line.rsplit("COLUMNS=", 1)[1].rstrip(")"))
+                assert not any("no room" in words for words in page(text, enough)[heading])
+                assert any("no room" in words for words in page(text, enough - 1)[heading])
+    assert not any("no room" in line for lines in whole.values() for line in lines)
+
+
+def test_names_are_never_cut_so_far_that_they_look_alike(page):
+    names = ["a/long/path/to/the/region.one", "a/long/path/to/the/region.two", "日本語の名前"]
+    regions = [(name, 12 + 10 * i, 3) for i, name in enumerate(names)]
+    text = recipe(100, [(10, [(11, 1)])], regions=regions)
+    rows, _ = table(page(text, 40)["Regions"])
+    assert len(rows) == 4
+    for name in names[:2]:
+        assert any(row.startswith(name[:27]) for row in rows), "the first letter that differs"
+    assert any(row.startswith("日本語の名前 ") for row in rows)
+    regions = [
+        (name, 12 + 10 * i, 3) for i, name in enumerate(["one" + "." * 60, "two" + "." * 60])
+    ]
+    text = recipe(100, [(10, [(11, 1)])], regions=regions)
+    rows, _ = table(page(text, 60)["Regions"])
+    assert {row.split()[0][:3] for row in rows[1:]} == {"one", "two"}
+    assert all("…" in row and len(row) <= 60 for row in rows[1:])
