@@ -12,7 +12,8 @@
 
 #include "base/banned.h"
 
-#define NO_STAT INT64_MIN /* ids are counted up from 0 or 1 */
+#define WINDOW_MAX_NS (INT64_MAX / 2) /* of 2116, and room to move it */
+#define NO_STAT INT64_MIN             /* ids are counted up from 0 or 1 */
 
 enum role { ROLE_OTHER, ROLE_HOST, ROLE_GPU, ROLE_TPU };
 enum reading { READ_STEPS, READ_COLLECTIVES };
@@ -63,21 +64,18 @@ static int read_plane_stats(struct reader *reader, struct err *e)
     struct merge_facts *facts = reader->facts;
     struct wire stats = xplane_stats(&reader->plane);
     struct xstat stat;
-    bool start = false, stop = false;
+    int64_t start_ns = 0, stop_ns = -1;
     (void)e;
     while (xstat_next(&stats, XPLANE_STATS, &stat) > 0) {
         struct view name = xplane_stat_name(&reader->plane, stat.metadata_id), text;
         int64_t value;
         if (xstat_integer(&stat, &value)) {
-            if (view_is(name, "profile_start_time")) {
-                facts->start_ns = value;
-                start = true;
-            } else if (view_is(name, "profile_stop_time")) {
-                facts->stop_ns = value;
-                stop = true;
-            } else if (view_is(name, "process_id")) {
+            if (view_is(name, "profile_start_time"))
+                start_ns = value;
+            else if (view_is(name, "profile_stop_time"))
+                stop_ns = value;
+            else if (view_is(name, "process_id"))
                 facts->pid = value;
-            }
         } else if (xplane_stat_text(&reader->plane, &stat, &text)) {
             if (view_is(name, "jax_version"))
                 keep_text(text, facts->jax, sizeof(facts->jax));
@@ -85,8 +83,12 @@ static int read_plane_stats(struct reader *reader, struct err *e)
                 keep_text(text, facts->jaxlib, sizeof(facts->jaxlib));
         }
     }
-    if (start && stop && facts->stop_ns >= facts->start_ns && facts->start_ns > 0)
+    if (view_is(reader->plane.name, XSHIFT_ENVIRONMENT) && start_ns > 0 && stop_ns >= start_ns &&
+        stop_ns <= WINDOW_MAX_NS) {
         facts->has_window = true;
+        facts->start_ns = start_ns;
+        facts->stop_ns = stop_ns;
+    }
     return 0;
 }
 

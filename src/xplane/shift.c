@@ -7,7 +7,6 @@
 #include "base/banned.h"
 
 #define PS_PER_NS 1000
-#define ENVIRONMENT "Task Environment"
 #define TAG(field, type) ((uint64_t)(field) << 3 | (type))
 
 struct planner {
@@ -158,7 +157,7 @@ static int plan_plane(struct planner *planner, const struct wire *part, struct e
     if (plane.damage.code != 0)
         return damage_error(&plane.damage, e);
     planner->plane_name = plane.name;
-    bool environment = planner->shift->sets_window && view_is(plane.name, ENVIRONMENT);
+    bool environment = planner->shift->sets_window && view_is(plane.name, XSHIFT_ENVIRONMENT);
     if (environment) {
         planner->has_start = xplane_stat_id(&plane, "profile_start_time", &planner->start_id);
         planner->has_stop = xplane_stat_id(&plane, "profile_stop_time", &planner->stop_id);

@@ -15,6 +15,9 @@
 /* A line's timestamp beyond this many ns (1973 as a date) is a date, not a distance. */
 #define XLINE_DATED_NS INT64_C(100000000000000000)
 
+/* The plane that says when the capture began and ended. */
+#define XSHIFT_ENVIRONMENT "Task Environment"
+
 struct xshift {
     int64_t line_ns;  /* added to the timestamps of lines that count from the capture's start */
     int64_t dated_ns; /* added to those that are dates */

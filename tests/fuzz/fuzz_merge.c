@@ -20,17 +20,30 @@ static int collect(void *context, struct view piece, struct err *e)
     return 0;
 }
 
+/* Any two can be put on one axis, or lie too far apart for one. */
+static void beside(const struct merge_facts *one, const struct merge_facts *other)
+{
+    struct align_place place = {0};
+    struct err e = {0};
+    HOLDS(merge_align(one, other, true, &place, &e) == 0);
+    HOLDS(place.too_far || place.residual_ns <= place.worst_ns);
+    HOLDS(place.by == ALIGN_CLOCK || place.correction_ns != 0);
+}
+
 static void same_counts(struct view moved, const struct merge_facts *before)
 {
     struct merge_facts after = {0};
     struct err e = {0};
-    int code = merge_facts_count(moved, &after, &e);
+    int code = merge_facts_read(moved, &after, &e);
     /* A time can be moved out of range, which the program then refuses. */
     HOLDS(code == 0 || (e.code == code && e.text[0] != '\0'));
-    if (code == 0)
+    if (code == 0) {
+        beside(before, &after);
+        beside(&after, before);
         HOLDS(after.planes == before->planes && after.lines == before->lines &&
               after.events == before->events && after.names_stored == before->names_stored &&
               after.steps_seen == before->steps_seen && after.device_ps == before->device_ps);
+    }
     merge_facts_release(&after);
 }
 
