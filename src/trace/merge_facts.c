@@ -135,6 +135,16 @@ static int add_device_time(struct reader *reader, const struct xstat *module, in
     return 0;
 }
 
+/* In a collective a process waits for others, whatever it runs itself. */
+static int add_op(struct reader *reader, const struct xstat *module, const struct xevent *event,
+                  struct err *e)
+{
+    enum mark mark = mark_of(reader, event);
+    if (mark == MARK_NO_OP)
+        return 0;
+    return add_device_time(reader, module, mark == MARK_OP ? event->duration_ps : 0, e);
+}
+
 static int take_host_event(struct reader *reader, const struct xline *line,
                            const struct xevent *event, struct err *e)
 {
@@ -157,10 +167,7 @@ static int take_host_event(struct reader *reader, const struct xline *line,
     if (step)
         return merge_step_add(reader->facts, event,
                               xplane_event_name(&reader->plane, event->metadata_id), number, e);
-    /* In a collective a process waits for others, whatever it runs itself. */
-    if (!op || mark_of(reader, event) != MARK_OP)
-        return 0;
-    return add_device_time(reader, &module, event->duration_ps, e);
+    return op ? add_op(reader, &module, event, e) : 0;
 }
 
 static int take_gpu_event(struct reader *reader, const struct xline *line,
@@ -170,13 +177,11 @@ static int take_gpu_event(struct reader *reader, const struct xline *line,
         take_collective(reader, event);
         return 0;
     }
-    if (mark_of(reader, event) != MARK_OP)
-        return 0;
     struct wire stats = xevent_stats(line, event);
     struct xstat stat;
     while (xstat_next(&stats, XEVENT_STATS, &stat) > 0)
         if (stat.metadata_id == reader->module_id)
-            return add_device_time(reader, &stat, event->duration_ps, e);
+            return add_op(reader, &stat, event, e);
     return 0;
 }
 
