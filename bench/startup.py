@@ -20,4 +20,4 @@ def lines(plan: Plan) -> list[Line]:
         ours=lambda: seconds("dew.telemetry.profile"),
         theirs=lambda: seconds("jax"),
     )
-    return [Line("import of the module", "import jax", "s", 0.01, **found)]
+    return [Line("import of the module", "import jax", "s", 0.01, found["ours"], found["theirs"])]

@@ -16,7 +16,7 @@ step "ruff"
 ruff format --quiet --check .
 ruff check --quiet .
 step "mypy"
-mypy --no-error-summary tools/*.py examples
+mypy --no-error-summary tools/*.py examples bench
 step "gcc, warnings are errors"
 CC=gcc tools/meson_build.sh build/lint-gcc --werror -Dtests=enabled
 step "clang, warnings are errors"
