@@ -181,6 +181,14 @@ def test_idle_parts_make_up_the_window(shown, make, two_devices):
         rows = dict(zip(heads(shown, "idle-table"), column(shown, "idle-table", 4 + i)))
         assert rows.pop("busy") == device["busy_ps"]
         assert {name: ps for name, ps in rows.items() if ps} == expected
+    n_devices = len(answer["devices"])
+    for i, cause in enumerate(("host", "between", "edge", "unknown")):
+        expected = {
+            f"idle behind {r['name']}": r["idle_behind_by_cause"][cause] for r in answer["regions"]
+        }
+        rows = dict(zip(heads(shown, "idle-table"), column(shown, "idle-table", 4 + n_devices + i)))
+        assert {name: rows[name] for name in expected} == expected
+        assert sum(rows.values()) == sum(d["idle_by_cause"][cause] for d in answer["devices"])
 
 
 def test_timeline_zooms(shown, make, two_devices):

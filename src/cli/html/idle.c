@@ -47,6 +47,16 @@ static void choose(const struct summary *summary, struct parts *ret)
     }
 }
 
+static size_t part_of(const struct parts *parts, uint32_t region)
+{
+    if (region == SUMMARY_NO_REGION)
+        return PART_NONE;
+    for (size_t i = 0; i < parts->n_own; i++)
+        if (parts->regions[i] == region)
+            return i + 1;
+    return PART_OTHER;
+}
+
 static void measure(const struct summary_device *device, const struct parts *parts,
                     uint64_t ret_ps[PARTS])
 {
@@ -55,10 +65,24 @@ static void measure(const struct summary_device *device, const struct parts *par
     ret_ps[PART_BUSY] = device->busy_ps;
     for (size_t i = 0; i < device->n_idle_by_region; i++) {
         const struct summary_region_idle *idle = &device->idle_by_region[i];
-        size_t part = idle->region == SUMMARY_NO_REGION ? PART_NONE : PART_OTHER;
-        for (size_t j = 0; j < parts->n_own; j++)
-            part = parts->regions[j] == idle->region ? j + 1 : part;
-        add_saturated(&ret_ps[part], idle->idle_ps);
+        add_saturated(&ret_ps[part_of(parts, idle->region)], idle->idle_ps);
+    }
+}
+
+/* A part's idle time by cause, over all devices. */
+static void measure_causes(const struct summary *summary, const struct parts *parts, size_t part,
+                           uint64_t ret_ps[IDLE_CAUSES])
+{
+    for (int cause = 0; cause < IDLE_CAUSES; cause++)
+        ret_ps[cause] = 0;
+    for (size_t i = 0; i < summary->n_devices; i++) {
+        const struct summary_device *device = &summary->devices[i];
+        for (size_t k = 0; k < device->n_idle_by_region; k++) {
+            const struct summary_region_idle *idle = &device->idle_by_region[k];
+            for (int cause = 0; part_of(parts, idle->region) == part && cause < IDLE_CAUSES;
+                 cause++)
+                add_saturated(&ret_ps[cause], idle->by_cause[cause]);
+        }
     }
 }
 
@@ -149,6 +173,10 @@ static void table_row(FILE *out, const struct summary *summary, const struct par
     if (summary->n_devices > 1 && summary->n_devices <= COLUMNS_MAX)
         for (size_t i = 0; i < summary->n_devices; i++)
             html_cell_ps(out, ps[i][part]);
+    uint64_t causes[IDLE_CAUSES];
+    measure_causes(summary, parts, part, causes);
+    for (int cause = 0; cause < IDLE_CAUSES; cause++)
+        html_cell_ps(out, causes[cause]);
     (void)fputs("</tr>\n", out);
 }
 
@@ -156,7 +184,13 @@ static void table(FILE *out, const struct summary *summary, const struct parts *
                   const size_t key[PARTS], const uint64_t sums[PARTS])
 {
     uint64_t ps[COLUMNS_MAX][PARTS];
-    struct html_column columns[4 + COLUMNS_MAX] = {
+    static const struct html_column by_cause[IDLE_CAUSES] = {
+        [IDLE_HOST] = {"Not launched", "of all devices, while the next work was not launched",
+                       true},
+        [IDLE_BETWEEN] = {"Between", "of all devices, although the next work was launched", true},
+        [IDLE_EDGE] = {"Edge", "of all devices, before the first op and after the last", true},
+        [IDLE_UNKNOWN] = {"Unknown", "of all devices, before work of unknown launch", true}};
+    struct html_column columns[4 + COLUMNS_MAX + IDLE_CAUSES] = {
         {"Key", NULL, true},
         {"What", NULL, false},
         {summary->n_devices > 1 ? "All devices" : "Time", NULL, true},
@@ -167,6 +201,8 @@ static void table(FILE *out, const struct summary *summary, const struct parts *
             measure(&summary->devices[i], parts, ps[i]);
             columns[n++] = (struct html_column){summary->devices[i].name, NULL, true};
         }
+    for (int cause = 0; cause < IDLE_CAUSES; cause++)
+        columns[n++] = by_cause[cause];
     html_table_begin(out, "idle-table", "What the window is made of", columns, n, 0);
     for (size_t i = 0; i < PARTS; i++)
         if (key[i])

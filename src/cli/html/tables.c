@@ -252,7 +252,8 @@ void html_slot_host(const struct html_page *page)
         html_none(out, summary->no_host);
         return;
     }
-    html_table_begin(out, "host-table", "Host events by name; nested time counts in each",
+    html_table_begin(out, "host-table",
+                     "Host events by name; a name's time holds that of the names inside it",
                      COLUMNS(columns), page->top);
     size_t n = rows_of(summary->n_host_names);
     for (size_t i = 0; i < n; i++) {
