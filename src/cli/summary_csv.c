@@ -95,7 +95,8 @@ static void csv_regions(FILE *file, const struct summary *summary, size_t top, b
 {
     heading(file, header,
             "region,calls,total_ps,mean_ps,min_ps,p50_ps,p90_ps,p99_ps,max_ps,launched_ps,"
-            "launched_ops,idle_behind_ps,launched_by,launches,exact," CAUSE_COLUMNS);
+            "launched_ops,idle_behind_ps,launched_by,launches,exact," CAUSE_COLUMNS
+            ",launched_ordered_ops");
     (void)top;
     for (size_t i = 0; i < summary->n_regions; i++) {
         const struct summary_region *r = &summary->regions[i];
@@ -106,6 +107,7 @@ static void csv_regions(FILE *file, const struct summary *summary, size_t top, b
         (void)fprintf(file, ",%s", summary_launched_name(r->launched_by));
         NUMBERS(file, r->launches, s->exact);
         causes(file, r->idle_behind_by_cause);
+        NUMBERS(file, r->launched_ordered_ops);
         (void)fputs("\r\n", file);
     }
 }

@@ -77,10 +77,10 @@ static void headline(FILE *file, const struct summary *summary)
     if (summary_say_steps(&voice, summary))
         (void)fputc('\n', file);
     (void)fputs(style_begin(file, STYLE_FAINT), file);
-    (void)fprintf(file, "%s window, %s, %" PRIu64 " events, ", ps(summary->window_ps, a),
+    (void)fprintf(file, "%s window, %s, %" PRIu64 " event%s, ", ps(summary->window_ps, a),
                   summary->platform == PLATFORM_NONE ? "no platform"
                                                      : summary_platform_name(summary->platform),
-                  summary->events);
+                  summary->events, summary->events == 1 ? "" : "s");
     print_name(file, summary->file);
     (void)fprintf(file, "%s\n", style_end(file));
 }

@@ -194,6 +194,8 @@ void summary_say_headline(const struct summary_voice *voice, const struct summar
     } else if (ops == 0) {
         say(voice, receipt->damaged ? "the devices have no op."
                                     : "The devices have no op in this capture.");
+    } else if (summary->waits.time_ps == 0) {
+        say(voice, receipt->damaged ? "the window has no length." : "The window has no length.");
     } else {
         say(voice, receipt->damaged ? "the " : "The ");
         (was_busy(&summary->waits) ? say_busy : say_waited)(voice, summary);
@@ -294,7 +296,7 @@ static void say_second(const struct summary_voice *voice, const struct summary *
 bool summary_say_advice(const struct summary_voice *voice, const struct summary *summary)
 {
     const struct summary_waits *waits = &summary->waits;
-    if (waits->n_devices == 0 || summary->n_ops == 0)
+    if (waits->time_ps == 0 || summary->n_ops == 0)
         return false;
     if (was_busy(waits)) {
         const struct summary_op *op = &summary->ops[0];

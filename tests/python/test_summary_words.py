@@ -246,3 +246,14 @@ def test_names_are_never_cut_so_far_that_they_look_alike(page):
     rows, _ = table(page(text, 60)["Regions"])
     assert {row.split()[0][:3] for row in rows[1:]} == {"one", "two"}
     assert all("…" in row and len(row) <= 60 for row in rows[1:])
+
+
+def test_a_window_without_length_is_told_as_that(says):
+    lines, answer = says(
+        "host h\nwindow 5ms 0\nplane /host:CPU\n  line python id=1\n"
+        "    event dot.1 5ms 0 hlo_op=dot.1 hlo_module=jit_f device_ordinal=0 run_id=1\n"
+    )
+    assert answer["window_ps"] == 0
+    assert lines[0] == "The window has no length." and lines[1].startswith(
+        "0 window, cpu, 1 event,"
+    )
