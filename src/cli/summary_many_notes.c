@@ -46,8 +46,8 @@ static void about_group(struct notes *notes, const struct many_rows *rows, const
     if (v->versions_differ)
         note(notes, "the processes ran different versions of JAX");
     if (v->apart)
-        note(notes, "not all captures were running at the same time: the latest began after the "
-                    "first had stopped");
+        note(notes, "by their clocks, not all captures were running at the same time: the latest "
+                    "began after the first had stopped");
     if (v->damaged)
         note(notes, "%" PRIu64 " of the captures are damaged: only what is whole is in the sums",
              v->damaged);

@@ -103,12 +103,15 @@ static int print_processes(FILE *file, const struct many_view *view, struct err 
     static const struct table_column columns[] = {
         {"process", false, true},    {"host", false, true},    {"window", true, false},
         {"busy", true, false},       {"steps", true, false},   {"mean step", true, false},
-        {"waits/step", true, false}, {"", true, false},        {"slowest in", true, false},
+        {"waits/step", true, false}, {"share", true, false},   {"slowest in", true, false},
         {"clock", true, false},      {"verdict", false, false}};
+    static const char *const spare[] = {"steps", "window", "share", "mean step",
+                                        "busy",  "host",   NULL};
     const struct many_rows *rows = view->rows;
     heading(file, "Processes");
     CLEANUP(cleanup_free) struct rank *ranks = ranked(view, rows->n_processes, rank_process);
     CLEANUP(table_free) struct table *table = table_new(columns, 11);
+    table_spare(table, spare);
     size_t n = shown(rows->n_processes, view->top);
     if (!ranks)
         return err_nomem(e);
@@ -144,6 +147,7 @@ static int print_regions(FILE *file, const struct many_view *view, struct err *e
         {"total", true, false},    {"p50", true, false},        {"mean: least", true, false},
         {"median", true, false},   {"slowest", true, false},    {"slowest is", false, false},
         {"launched", true, false}, {"idle behind", true, false}};
+    static const char *const spare[] = {"processes", "p50", "calls", "launched", "total", NULL};
     const struct many_rows *rows = view->rows;
     heading(file, "Regions, and how far processes are apart in them");
     if (!rows->n_regions) {
@@ -152,6 +156,7 @@ static int print_regions(FILE *file, const struct many_view *view, struct err *e
     }
     CLEANUP(cleanup_free) struct rank *ranks = ranked(view, rows->n_regions, rank_region);
     CLEANUP(table_free) struct table *table = table_new(columns, 11);
+    table_spare(table, spare);
     size_t n = shown(rows->n_regions, view->top);
     if (!ranks)
         return err_nomem(e);
@@ -179,6 +184,7 @@ static int print_steps(FILE *file, const struct many_view *view, struct err *e)
         {"step", false, true},     {"number", true, false},     {"processes", true, false},
         {"shortest", true, false}, {"mean", true, false},       {"longest", true, false},
         {"lost", true, false},     {"waited for", false, false}};
+    static const char *const spare[] = {"processes", "mean", NULL};
     struct many_rows *rows = view->rows;
     char a[FORMAT_MAX], b[FORMAT_MAX], c[FORMAT_MAX];
     heading(file, "Steps, most time lost first");
@@ -192,6 +198,7 @@ static int print_steps(FILE *file, const struct many_view *view, struct err *e)
                   many_ps(sketch_quantile(all, 0.9), b), many_ps(all->max, c));
     CLEANUP(cleanup_free) struct rank *ranks = ranked(view, rows->n_steps, rank_step);
     CLEANUP(table_free) struct table *table = table_new(columns, 8);
+    table_spare(table, spare);
     size_t n = shown(rows->n_steps, view->top);
     if (!ranks)
         return err_nomem(e);
@@ -223,6 +230,7 @@ static int print_ops(FILE *file, const struct many_view *view, struct err *e)
         {"op", false, true},    {"module", false, true}, {"kind", false, false},
         {"calls", true, false}, {"total", true, false},  {"share of busy", true, false},
         {"least", true, false}, {"most", true, false},   {"most in", false, false}};
+    static const char *const spare[] = {"share of busy", "calls", "kind", "least", NULL};
     const struct many_rows *rows = view->rows;
     heading(file, "Device ops, and the processes with least and most time in them");
     if (!rows->n_ops) {
@@ -231,6 +239,7 @@ static int print_ops(FILE *file, const struct many_view *view, struct err *e)
     }
     CLEANUP(cleanup_free) struct rank *ranks = ranked(view, rows->n_ops, rank_op);
     CLEANUP(table_free) struct table *table = table_new(columns, 9);
+    table_spare(table, spare);
     size_t n = shown(rows->n_ops, view->top);
     if (!ranks)
         return err_nomem(e);

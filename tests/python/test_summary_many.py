@@ -230,6 +230,29 @@ def test_page_for_people(program, slowed):
     assert "\x1b" not in page
 
 
+def test_a_narrow_page_keeps_what_matters(program, slowed):
+    job, slow = slowed
+    done = subprocess.run(
+        [program, "summary", job.root],
+        capture_output=True,
+        text=True,
+        env={"COLUMNS": "80", "LANG": "C.UTF-8"},
+    )
+    _, *tables = done.stdout.split("\n\n")
+    for name, kept in {
+        "Processes": {"process", "waits/step", "slowest in", "clock", "verdict"},
+        "Regions": {"region", "median", "slowest", "slowest is", "idle behind"},
+        "Steps": {"step", "number", "lost", "waited for"},
+    }.items():
+        (table,) = [t for t in tables if t.startswith(name)]
+        assert all(len(line) <= 80 for line in table.splitlines()[1:]), table
+        assert all(title in table for title in kept), table
+    (processes,) = [t for t in tables if t.startswith("Processes")]
+    assert "no room for" in processes
+    (row,) = [line for line in processes.splitlines() if line.startswith(f"process {slow} ")]
+    assert row.endswith("straggler")
+
+
 def test_csv_of_several_has_all_their_rows(program, slowed):
     job, _ = slowed
     rows = run(program, "--csv", "steps", job.root).splitlines()
