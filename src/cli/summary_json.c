@@ -139,8 +139,9 @@ static json_t *host_json(const struct summary_host_name *name)
     return object;
 }
 
-static json_t *receipt_json(const struct summary_receipt *receipt)
+static json_t *receipt_json(const struct summary *summary)
 {
+    const struct summary_receipt *receipt = &summary->receipt;
     const struct {
         const char *key;
         uint64_t value;
@@ -171,6 +172,10 @@ static json_t *receipt_json(const struct summary_receipt *receipt)
     json_t *object = json_object();
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         put(object, numbers[i].key, number(numbers[i].value));
+    json_t *compiled = json_array();
+    for (size_t i = 0; i < summary->n_compiled; i++)
+        (void)json_array_append_new(compiled, text(summary->compiled[i]));
+    put(object, "compiled", compiled);
     put(object, "has_task_environment", json_boolean(receipt->has_task_environment));
     put(object, "has_host_name", json_boolean(receipt->has_host_name));
     put(object, "collector_empty", json_boolean(receipt->collector_empty));
@@ -237,7 +242,7 @@ json_t *summary_to_json(const struct summary *summary, size_t top)
     put(object, "steps", steps_json(&summary->steps));
     PUT_ROWS(object, "ops", summary->ops, summary->n_ops, top, op_json);
     PUT_ROWS(object, "host", summary->host_names, summary->n_host_names, top, host_json);
-    put(object, "receipt", receipt_json(&summary->receipt));
+    put(object, "receipt", receipt_json(summary));
     for (size_t i = 0; i < summary->n_warnings; i++)
         (void)json_array_append_new(warnings, text(summary->warnings[i]));
     put(object, "warnings", warnings);

@@ -79,6 +79,7 @@ static void push_call(struct thread *thread, uint32_t function, const struct xev
         thread->n_calls--;
     }
     thread->calls[thread->n_calls].end = event->start_ps + event->duration_ps;
+    thread->calls[thread->n_calls].metadata_id = event->metadata_id;
     thread->calls[thread->n_calls++].function = function;
 }
 
@@ -223,14 +224,30 @@ static int region_event(struct pass *pass, struct plane_state *plane, struct thr
     return r;
 }
 
-static void compile_event(struct pass *pass, struct thread *thread, bool worker,
-                          const struct xevent *event)
+static void note_compiled(struct pass *pass, const struct plane_state *plane,
+                          const struct thread *thread, int64_t now)
+{
+    struct view name = view_of("", 0);
+    for (uint32_t i = thread->n_calls; i-- > 0 && !name.size;)
+        if (thread->calls[i].end > now)
+            name = name_function(xplane_event_name(&plane->plane, thread->calls[i].metadata_id));
+    if (!name.size || pass->n_compiled == SUMMARY_COMPILED_MAX)
+        return;
+    for (uint32_t i = 0; i < pass->n_compiled; i++)
+        if (view_equal(pass->compiled[i], name))
+            return;
+    pass->compiled[pass->n_compiled++] = name;
+}
+
+static void compile_event(struct pass *pass, const struct plane_state *plane, struct thread *thread,
+                          bool worker, const struct xevent *event)
 {
     int64_t end = event->start_ps + event->duration_ps;
     /* a compiler's own pool threads work for a call that is counted already */
     if (!worker && event->start_ps >= thread->compile_until &&
         pass_in_scope(pass, event->start_ps)) {
         pass->receipt.compilations++;
+        note_compiled(pass, plane, thread, event->start_ps);
         add_saturated(&pass->receipt.compilation_ps, (uint64_t)event->duration_ps);
     }
     if (end > thread->compile_until)
@@ -326,7 +343,7 @@ static int named_event(struct pass *pass, const struct track *track, struct thre
         note_inside(thread, event);
         break;
     case NAME_COMPILE:
-        compile_event(pass, thread, track->worker, event);
+        compile_event(pass, plane, thread, track->worker, event);
         note_inside(thread, event);
         break;
     case NAME_INSIDE:

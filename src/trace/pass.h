@@ -76,6 +76,7 @@ struct thread {
     struct {
         int64_t end;
         uint32_t function;
+        int64_t metadata_id; /* of the call's event: its whole name */
     } calls[THREAD_CALLS_MAX];
     uint32_t n_calls;
     struct {
@@ -116,6 +117,8 @@ struct pass {
     struct links links;
     struct ops ops;
     struct cover_table covers;
+    struct view compiled[SUMMARY_COMPILED_MAX]; /* names of functions, in the file */
+    uint32_t n_compiled;
     struct steps steps, device_steps;
     struct intern functions;
     uint32_t innermost; /* region now, or SUMMARY_NO_REGION */

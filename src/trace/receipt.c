@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "trace/pass.h"
 
@@ -10,6 +11,7 @@
 
 #define WARNINGS_MAX 32
 #define WARNING_TEXT_MAX 512
+#define NAME_SHOWN_MAX 40 /* bytes */
 
 struct words {
     struct summary *summary;
@@ -68,6 +70,30 @@ static void about_file(struct words *words)
              receipt->python_tracer_events);
 }
 
+static bool is_compiled(const struct summary *summary, const char *name)
+{
+    for (size_t i = 0; i < summary->n_compiled; i++)
+        if (strcmp(summary->compiled[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* ", of `f`, `g`", and nothing where no call around the compilations says what they were of. */
+static void compiled_names(const struct summary *summary, char *ret_text, size_t size)
+{
+    size_t used = 0;
+    ret_text[0] = '\0';
+    for (size_t i = 0; i < summary->n_compiled && used < size; i++) {
+        const char *name = summary->compiled[i];
+        size_t length = strlen(name) < NAME_SHOWN_MAX ? strlen(name) : NAME_SHOWN_MAX;
+        while (length && ((uint8_t)name[length] & 0xc0) == 0x80)
+            length--; /* no half of a character */
+        int n = snprintf(ret_text + used, size - used, "%s`%.*s`", i ? ", " : ", of ", (int)length,
+                         name);
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
+
 static void about_devices(struct words *words)
 {
     const struct summary *summary = words->summary;
@@ -90,12 +116,18 @@ static void about_devices(struct words *words)
              "%" PRIu64 " ops could not be traced to the call that launched them (work in flight "
              "at the start, or links missing); no region is charged with them",
              receipt->ops_unmatched);
-    if (receipt->compilations)
+    if (receipt->compilations) {
+        char names[WARNING_TEXT_MAX / 2];
+        compiled_names(summary, names, sizeof(names));
         warn(words,
-             "%" PRIu64 " compilation%s (%.1f ms) inside the window: warm up before the capture "
-             "starts",
+             "%" PRIu64 " compilation%s (%.1f ms) inside the window%s: warm up before the capture "
+             "starts%s",
              receipt->compilations, receipt->compilations == 1 ? "" : "s",
-             (double)receipt->compilation_ps / 1e9);
+             (double)receipt->compilation_ps / 1e9, names,
+             is_compiled(summary, "copy") ? " (a Profiler itself compiles `copy`, once in a "
+                                            "process for each device, as it stops)"
+                                          : "");
+    }
 }
 
 static void about_steps(struct words *words)

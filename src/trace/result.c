@@ -248,6 +248,11 @@ int pass_result(struct pass *pass, struct summary *summary, struct err *e)
         r = result_ops(pass, summary, e);
     if (r == 0)
         r = result_host_names(pass, summary, e);
+    for (uint32_t i = 0; r == 0 && i < pass->n_compiled; i++) {
+        summary->compiled[i] = result_text(summary, pass->compiled[i]);
+        summary->n_compiled = i + 1;
+        r = summary->compiled[i] ? 0 : err_nomem(e);
+    }
     put_receipt(pass);
     pass->receipt.sums_capped = any_capped(summary);
     summary->receipt = pass->receipt;

@@ -147,6 +147,8 @@ struct summary_host_name {
     uint64_t total_ps; /* thread by thread, each moment once, however deep the name is in itself */
 };
 
+#define SUMMARY_COMPILED_MAX 4
+
 struct summary_receipt {
     uint64_t launches; /* launch calls seen */
     uint64_t
@@ -198,6 +200,8 @@ struct summary {
     size_t n_host_names;
     size_t n_strip;
     struct summary_receipt receipt;
+    const char *compiled[SUMMARY_COMPILED_MAX]; /* functions that were, the first ones */
+    size_t n_compiled;
     const char **warnings;
     size_t n_warnings;
     /* why a table has no rows; NULL where it has */

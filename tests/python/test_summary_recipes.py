@@ -619,3 +619,21 @@ def test_numbers_of_two_executables_of_one_name_tell_nothing(answer):
     assert (receipt["executions_ordered"], receipt["executions_numbered"]) == (3, 0)
     assert region(found, "b")["launched_ordered_ops"] == 1
     assert region(found, "a")["launched_ordered_ops"] == 0
+
+
+def test_a_compilation_is_told_with_what_was_compiled(answer):
+    long = "é" * 30
+    calls = [
+        ("PjitFunction(f)", 1), ("PjitFunction(f)", 20), (f"PjitFunction({long})", 40)
+    ]  # fmt: skip
+    host = [
+        line
+        for call, at in calls
+        for line in (f"    event {call} {at}ms 10ms", f"    event backend_compile {at + 1}ms 2ms")
+    ]
+    found = answer(CPU.format(window="100ms", host="\n".join(host), ops=op(90, 1)))
+    assert found["receipt"]["compilations"] == 3
+    assert found["receipt"]["compiled"] == ["f", long]
+    (words,) = [w for w in found["warnings"] if "compilations" in w]
+    assert f"3 compilations (6.0 ms) inside the window, of `f`, `{long[:20]}`: warm up" in words
+    assert "Profiler" not in words
