@@ -57,33 +57,57 @@ class Job:
     squares: bool = False
     """Steps are numbered 0, 1, 4, 9, ..."""
 
-    def input_ps(self, rank: int) -> int:
-        return INPUT_PS + (self.late_ps if rank == self.slow else 0)
+    late_in: str = "input"
+    """What of the slow one takes longer: "input", or its devices' own "work"."""
+    late_every: int = 1
+    """It is late in every step (1), every second one (2), ..."""
+    in_turn: bool = False
+    """Each process is the slow one in its turn."""
 
-    def work_ps(self, rank: int) -> int:
-        return self.ops * KERNEL_PS + rank % self.kinds * KIND_PS
+    def slow_in(self, step: int) -> int | None:
+        if self.in_turn:
+            return step % self.processes
+        return None if step % self.late_every else self.slow
 
-    def arrival_ps(self, rank: int) -> int:
+    def late_by_ps(self, rank: int, step: int, where: str) -> int:
+        return self.late_ps if rank == self.slow_in(step) and where == self.late_in else 0
+
+    def input_ps(self, rank: int, step: int = 0) -> int:
+        return INPUT_PS + self.late_by_ps(rank, step, "input")
+
+    def work_ps(self, rank: int, step: int = 0) -> int:
+        own = self.ops * KERNEL_PS + rank % self.kinds * KIND_PS
+        return own + self.late_by_ps(rank, step, "work")
+
+    def arrival_ps(self, rank: int, step: int = 0) -> int:
         """After the step's beginning, with nothing left to do but to wait for the others."""
-        return self.input_ps(rank) + self.work_ps(rank)
+        return self.input_ps(rank, step) + self.work_ps(rank, step)
 
-    def latest_ps(self) -> int:
-        ranks = range(min(self.processes, self.kinds))
-        latest = max(self.arrival_ps(rank) for rank in ranks)
-        return latest if self.slow is None else max(latest, self.arrival_ps(self.slow))
+    def latest_ps(self, step: int = 0) -> int:
+        ranks = {*range(min(self.processes, self.kinds)), self.slow_in(step)} - {None}
+        return max(self.arrival_ps(rank, step) for rank in ranks if rank is not None)
 
-    def step_ps(self, rank: int) -> int:
-        end = self.latest_ps() if self.collectives else self.arrival_ps(rank)
+    def step_ps(self, rank: int, step: int = 0) -> int:
+        end = self.latest_ps(step) if self.collectives else self.arrival_ps(rank, step)
         return end + REDUCE_PS
+
+    def pitch_ps(self) -> int:
+        """From one step's beginning to the next one's, for all processes."""
+        latest = max(self.latest_ps(step) for step in range(self.processes if self.in_turn else 1))
+        return latest + REDUCE_PS + STEP_GAP_PS
 
     def lost_ps(self) -> int:
         """That all processes wait for the last one, in all steps."""
-        waits = sum(self.latest_ps() - self.arrival_ps(rank) for rank in range(self.processes))
-        return self.steps * waits
+        return sum(
+            self.latest_ps(step) - self.arrival_ps(rank, step)
+            for step in range(self.steps)
+            for rank in range(self.processes)
+        )
 
     def kind(self, rank: int) -> tuple[int, bool, int]:
         """What decides what a file holds."""
-        return rank % self.kinds, rank == self.slow, self.clocks_ps.get(rank, 0)
+        slow = self.in_turn or rank == self.slow
+        return rank if self.in_turn else rank % self.kinds, slow, self.clocks_ps.get(rank, 0)
 
     def encode(self, rank: int) -> bytes:
         space = Space("node")
@@ -91,26 +115,27 @@ class Job:
         kernels = device.line("Stream #1(Compute)", 1)
         reduces = device.line("Stream #2(Collective)", 2)
         python = space.plane("/host:CPU").line("python", 5)
+        pitch = self.pitch_ps()
         for step in range(self.steps):
-            start = FIRST_PS + step * (self.latest_ps() + REDUCE_PS + STEP_GAP_PS)
-            at = start + self.input_ps(rank)
+            start = FIRST_PS + step * pitch
+            waited, work = self.input_ps(rank, step), self.work_ps(rank, step)
+            whole, at = self.step_ps(rank, step), start + waited
             marker = {"step_num": step**2 if self.squares else step} if self.marked else {}
-            python.event("train", start, self.step_ps(rank), marker)
-            python.event("input.wait", start, self.input_ps(rank))
-            python.event("compute", at, self.step_ps(rank) - self.input_ps(rank))
+            python.event("train", start, whole, marker)
+            python.event("input.wait", start, waited)
+            python.event("compute", at, whole - waited)
             python.event("cuLaunchKernel", at, 20 * US, {"correlation_id": step + 1})
             for region in range(self.regions - 2):
                 python.event(f"part.{region}", at + (region + 1) * US, 500_000)
-            each = self.work_ps(rank) // self.ops
+            each = work // self.ops
             for op in range(self.ops):
-                last = self.work_ps(rank) - (self.ops - 1) * each
-                duration = last if op == self.ops - 1 else each
+                duration = work - (self.ops - 1) * each if op == self.ops - 1 else each
                 kernels.event(f"fusion_{op}", at, duration, op_stats(step, f"fusion.{op}"))
                 at += duration
             if self.collectives:
-                duration = start + self.step_ps(rank) - at
+                duration = start + whole - at
                 reduces.event("ncclAllReduce", at, duration, op_stats(step, "all-reduce.1"))
-        end = FIRST_PS + self.steps * (self.latest_ps() + REDUCE_PS + STEP_GAP_PS)
+        end = FIRST_PS + self.steps * pitch
         zero_ns = EPOCH_NS + self.clocks_ps.get(rank, 0) // 1_000
         space.window(zero_ns, zero_ns + end // 1_000)
         return space.encode()

@@ -67,6 +67,42 @@ def test_the_straggler_and_its_cost_to_the_picosecond(program, tmp_path):
     assert answer["processes"][3]["saved_ps"] == 20 * second
 
 
+def test_devices_that_work_longer_are_told_from_regions(program, tmp_path):
+    job = Job(processes=6, steps=20, slow=3, late_in="work")
+    job.write(tmp_path)
+    answer = joined(program, tmp_path)
+    assert (answer["verdict"], answer["process_index"]) == ("straggler", 3)
+    assert (answer["lost_ps"], answer["region"]) == (job.lost_ps(), None)
+    # over the median process, whose work is a little less than the slow one's would be
+    median = sorted(job.work_ps(rank) for rank in range(6))[2]
+    assert answer["device_work_excess_per_step_ps"] == job.work_ps(3) - median
+    page = run(program, tmp_path)
+    assert page.splitlines()[1].startswith("Its devices work 5.003 ms a step longer")
+
+
+def test_a_process_that_is_late_now_and_then_is_a_hiccup(program, tmp_path):
+    job = Job(processes=6, steps=20, slow=3, late_every=5)
+    job.write(tmp_path)
+    answer = joined(program, tmp_path)
+    assert (answer["verdict"], answer["process_index"]) == ("hiccup", 3)
+    assert answer["lost_ps"] == job.lost_ps()
+    row = answer["processes"][3]
+    assert row["slowest_in"] == 4
+    assert row["caused_ps"] == 4 * sum(job.latest_ps() - job.arrival_ps(r) for r in range(6))
+    first = run(program, tmp_path).splitlines()[0]
+    assert first.startswith("Process 3 held up the others in 4 of 20 steps")
+
+
+def test_processes_that_are_late_in_turn_are_mixed(program, tmp_path):
+    job = Job(processes=6, steps=24, in_turn=True)
+    job.write(tmp_path)
+    answer = joined(program, tmp_path)
+    assert (answer["verdict"], answer["process"]) == ("mixed", None)
+    assert answer["lost_ps"] == job.lost_ps()
+    assert [p["slowest_in"] for p in answer["processes"]] == [4] * 6
+    assert "no one of them is the cause" in run(program, tmp_path).splitlines()[0]
+
+
 def test_processes_that_keep_step_are_even(program, tmp_path):
     Job(processes=5, steps=20).write(tmp_path)
     answer = joined(program, tmp_path)
