@@ -5,6 +5,7 @@
 #include "cli/output.h"
 #include "cli/summary_words.h"
 #include "cli/summary_write.h"
+#include "cli/width.h"
 
 #include "base/banned.h"
 
@@ -52,6 +53,14 @@ static void print_name(FILE *file, const char *name)
     output_text(file, view_text(name));
 }
 
+/* In a sentence on a terminal a name may take a line, not more. */
+static void say_name(FILE *file, const char *name)
+{
+    unsigned width = output_width(file);
+    CLEANUP(cleanup_free) char *shorter = width ? width_shorten(name, width) : NULL;
+    print_name(file, shorter ? shorter : name);
+}
+
 static void say_time(FILE *file, uint64_t value)
 {
     char buffer[FORMAT_MAX];
@@ -65,7 +74,7 @@ static void say_count(FILE *file, uint64_t value)
 
 static void headline(FILE *file, const struct summary *summary)
 {
-    const struct summary_voice voice = {file, print_name, say_time, say_count};
+    const struct summary_voice voice = {file, say_name, say_time, say_count};
     char a[FORMAT_MAX];
     (void)fputs(style_begin(file, STYLE_BOLD), file);
     summary_say_headline(&voice, summary);

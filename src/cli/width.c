@@ -2,6 +2,7 @@
 /* width - characters one by one, as the locale reads them. */
 #include "cli/width.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
@@ -15,7 +16,7 @@ static size_t step(const char *text, size_t *ret_width)
 {
     mbstate_t state = {0};
     wchar_t character;
-    size_t size = mbrtowc(&character, text, strlen(text) < 8 ? strlen(text) : 8, &state);
+    size_t size = mbrtowc(&character, text, strnlen(text, MB_LEN_MAX), &state);
     if (size == 0 || size == (size_t)-1 || size == (size_t)-2) {
         *ret_width = ESCAPED_BYTE;
         return 1;
