@@ -33,9 +33,8 @@ static struct op_launch launch_of_thread(struct pass *pass, uint64_t candidate)
         .known = true, .follows = follows, .start = launch->start, .region = launch->region};
 }
 
-int cpu_op(struct pass *pass, struct plane_state *plane, struct thread *thread,
-           struct name_state *name, const struct xevent *event, const struct event_stats *stats,
-           struct err *e)
+int cpu_op(struct pass *pass, struct plane_state *plane, uint64_t origin, struct name_state *name,
+           const struct xevent *event, const struct event_stats *stats, struct err *e)
 {
     uint32_t device, op;
     int r = device_of(pass, stats_integer(stats, STAT_DEVICE, 0), &device, e);
@@ -43,13 +42,12 @@ int cpu_op(struct pass *pass, struct plane_state *plane, struct thread *thread,
         r = pass_op_of_stats(pass, plane, name, event, stats, &op, e);
     if (r < 0)
         return r;
-    uint64_t candidate = thread_origin(thread, event->start_ps);
     struct op_launch launch;
     if (stats_has(stats, STAT_RUN)) {
         const struct links_execution *execution;
         bool first;
         r = links_execution(&pass->links, stats->integers[STAT_RUN], device, event->start_ps,
-                            candidate, pass->ops.all[op].function, &execution, &first, e);
+                            origin, pass->ops.all[op].function, &execution, &first, e);
         if (r < 0)
             return r;
         launch = (struct op_launch){.known = execution->how != LINKED_NOT,
@@ -58,7 +56,7 @@ int cpu_op(struct pass *pass, struct plane_state *plane, struct thread *thread,
                                     .start = execution->launch_start,
                                     .region = execution->region};
     } else {
-        launch = launch_of_thread(pass, candidate);
+        launch = launch_of_thread(pass, origin);
     }
     pass_op(pass, device, op, event, &launch);
     return 0;

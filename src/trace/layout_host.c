@@ -6,7 +6,8 @@
 
 #include "base/banned.h"
 
-uint32_t thread_region(struct thread *thread, int64_t now)
+/* The innermost one that is open. */
+static uint32_t thread_region(struct thread *thread, int64_t now)
 {
     while (thread->n_open && thread->open[thread->n_open - 1].end <= now)
         thread->n_open--;
@@ -48,7 +49,9 @@ static uint64_t thread_launch(const struct thread *thread, int64_t now)
     return LINKS_NONE;
 }
 
-uint64_t thread_origin(const struct thread *thread, int64_t now)
+/* What a task is charged to: the innermost launch that is open, else the one it was handed over
+ * from. */
+static uint64_t thread_origin(const struct thread *thread, int64_t now)
 {
     uint64_t launch = thread_launch(thread, now);
     if (launch != LINKS_NONE)
@@ -284,7 +287,9 @@ static int plain_event(struct pass *pass, const struct track *track, struct thre
     if (stats_has(&stats, STAT_CORRELATION) && pass->platform == PLATFORM_GPU)
         return driver_call(pass, thread, event, &stats, e);
     if (stats_has(&stats, STAT_OP)) {
-        int r = pass->cpu_ops ? cpu_op(pass, plane, thread, name, event, &stats, e) : 0;
+        int r = pass->cpu_ops ? cpu_op(pass, plane, thread_origin(thread, event->start_ps), name,
+                                       event, &stats, e)
+                              : 0;
         return r < 0 || !pass->cpu_ops ? r : EVENT_IS_OP;
     }
     if (stats_has(&stats, STAT_RUN) && pass->platform == PLATFORM_TPU)

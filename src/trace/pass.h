@@ -192,17 +192,14 @@ must_check int pass_op_of_stats(struct pass *pass, struct plane_state *plane,
 
 must_check int host_event(struct pass *pass, const struct track *track, const struct xline *line,
                           const struct xevent *event, struct err *e);
-must_check int cpu_op(struct pass *pass, struct plane_state *plane, struct thread *thread,
+/* `origin` is the launch that the thread's task comes from, or LINKS_NONE. */
+must_check int cpu_op(struct pass *pass, struct plane_state *plane, uint64_t origin,
                       struct name_state *name, const struct xevent *event,
                       const struct event_stats *stats, struct err *e);
 must_check int gpu_event(struct pass *pass, const struct track *track, const struct xline *line,
                          const struct xevent *event, struct err *e);
 must_check int tpu_event(struct pass *pass, const struct track *track, const struct xline *line,
                          const struct xevent *event, struct err *e);
-
-/* The innermost region, launch and call of a thread at a time. */
-uint32_t thread_region(struct thread *thread, int64_t now);
-uint64_t thread_origin(const struct thread *thread, int64_t now);
 
 /* receipt.c: words about what is odd, and why tables are empty. */
 must_check int receipt_words(const struct pass *pass, struct summary *summary, struct err *e);
