@@ -24,12 +24,27 @@ static void adds_up(const struct summary *summary, bool whole)
         HOLDS(device->busy_ps + device->idle_ps == summary->window_ps);
         HOLDS(by_region == device->idle_ps);
         HOLDS(by_cause == device->idle_ps);
+        for (size_t i = 0; i < device->n_idle_by_region; i++) {
+            uint64_t of_region = 0;
+            for (size_t cause = 0; cause < IDLE_CAUSES; cause++)
+                of_region += device->idle_by_region[i].by_cause[cause];
+            HOLDS(of_region == device->idle_by_region[i].idle_ps);
+        }
         HOLDS(!whole || device->op_time_ps >= device->busy_ps);
         HOLDS(device->collective_exposed_ps <= device->collective_ps);
         HOLDS(device->busy_ps <= INT64_MAX);
         ops += device->ops;
     }
     HOLDS(ops == calls);
+    const struct summary_receipt *receipt = &summary->receipt;
+    HOLDS(receipt->executions_numbered <= receipt->executions_ordered);
+    HOLDS(summary->platform == PLATFORM_GPU ||
+          receipt->executions == receipt->executions_linked + receipt->executions_ordered +
+                                     receipt->executions_unmatched);
+    for (size_t i = 0; i < summary->n_regions; i++)
+        HOLDS(summary->regions[i].launched_ordered_ops <= summary->regions[i].launched_ops);
+    for (size_t i = 1; i < summary->steps.n_slowest; i++)
+        HOLDS(summary->steps.slowest[i - 1].duration_ps >= summary->steps.slowest[i].duration_ps);
     for (size_t i = 0; i < summary->steps.n_samples; i++) {
         const struct summary_step *step = &summary->steps.samples[i];
         HOLDS(step->duration_ps <= INT64_MAX && step->exposed_ps <= step->collective_ps);
