@@ -182,27 +182,37 @@ def test_near_the_recursion_limit(tmp_path: pathlib.Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-WITHOUT_FILES = """
+TAKE_ALL = """
 import os, resource, sys
 import jax
 from dew.telemetry.profile import Profiler
+
+def take_all_descriptors():
+    limit = resource.RLIMIT_NOFILE
+    resource.setrlimit(limit, (256, resource.getrlimit(limit)[1]))
+    taken = []
+    try:
+        while True:
+            taken.append(os.open("/dev/null", os.O_RDONLY))
+    except OSError:
+        return taken
+
+"""
+
+WITHOUT_FILES = (
+    TAKE_ALL
+    + """
 profiler = Profiler(sys.argv[1]).start()
-resource.setrlimit(resource.RLIMIT_NOFILE, (256, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
-taken = []
-try:
-    while True:
-        taken.append(os.open("/dev/null", os.O_RDONLY))
-except OSError:
-    pass
-errors = []
+taken = take_all_descriptors()
 try:
     profiler.stop()
-except Exception as error:
-    errors.append(error)
+except Exception:
+    pass  # an error at most
 for descriptor in taken:
     os.close(descriptor)
 print(profiler.capture)
 """
+)
 
 
 def test_with_no_descriptor_left(tmp_path: pathlib.Path) -> None:
@@ -218,24 +228,18 @@ def test_with_no_descriptor_left(tmp_path: pathlib.Path) -> None:
     assert not [path for place in places.values() for path in pathlib.Path(place).iterdir()]
 
 
-WITHOUT_FILES_AT_START = """
-import os, resource, sys
-import jax
-from dew.telemetry.profile import Profiler
+WITHOUT_FILES_AT_START = (
+    TAKE_ALL
+    + """
 with Profiler(sys.argv[1] + "/before"):
     pass
-resource.setrlimit(resource.RLIMIT_NOFILE, (256, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
-taken = []
-try:
-    while True:
-        taken.append(os.open("/dev/null", os.O_RDONLY))
-except OSError:
-    pass
+taken = take_all_descriptors()
 try:
     Profiler(sys.argv[1] + "/never").start()
 except OSError as error:
     print(error)
 """
+)
 
 
 def test_a_start_with_no_descriptor_left_leaves_nothing(tmp_path: pathlib.Path) -> None:

@@ -7,14 +7,13 @@ import json
 import os
 import pathlib
 import shutil
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from typing import Any
 
 import jax
 import pytest
+from captures import run_python
 
 from dew.telemetry.profile import require_profile_support
 
@@ -58,19 +57,8 @@ def xprofs(
     return data.encode() if isinstance(data, str) else data, mime
 
 
-def run(source: str, *args: object, **env: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", source, *map(str, args)],
-        env=os.environ | env,
-        text=True,
-        capture_output=True,
-        timeout=300,
-        check=False,
-    )
-
-
 def test_found_without_importing_xprof() -> None:
-    done = run(
+    done = run_python(
         "import sys\nfrom dew.telemetry.profile import require_profile_support\n"
         "c = require_profile_support()\n"
         "print(c.version, c.library)\n"
@@ -284,11 +272,11 @@ def test_scratch_is_removed(alone: pathlib.Path, tmp_path: pathlib.Path) -> None
         "try: c.xspace_to_tool_data([sys.argv[1]], 'nonsense')\n"
         "except RuntimeError: pass\n"
     )
-    done = run(source, alone, TMPDIR=str(scratch))
+    done = run_python(source, alone, TMPDIR=str(scratch))
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     assert list(scratch.iterdir()) == []
     # Where it is not there, the next place is taken, as Python's tempfile does.
-    elsewhere = run(source, alone, TMPDIR=str(scratch / "gone"), TEMP=str(scratch))
+    elsewhere = run_python(source, alone, TMPDIR=str(scratch / "gone"), TEMP=str(scratch))
     assert (elsewhere.returncode, elsewhere.stderr) == (0, ""), elsewhere.stderr
     assert list(scratch.iterdir()) == []
 
@@ -337,13 +325,13 @@ REQUIRE = (
 
 
 def test_missing() -> None:
-    done = run("import sys; sys.modules['xprof'] = None\n" + REQUIRE)
+    done = run_python("import sys; sys.modules['xprof'] = None\n" + REQUIRE)
     assert done.stdout.startswith("ImportError: xprof is not installed")
     assert "pip install 'xprof>=2.22.3'" in done.stdout
 
 
 def test_too_old(tmp_path: pathlib.Path) -> None:
-    done = run(
+    done = run_python(
         REQUIRE,
         PYTHONPATH=os.pathsep.join(
             [str(package(tmp_path, "2.21.9", b"old")), os.environ.get("PYTHONPATH", "")]
@@ -354,7 +342,7 @@ def test_too_old(tmp_path: pathlib.Path) -> None:
 
 
 def test_broken(tmp_path: pathlib.Path) -> None:
-    done = run(
+    done = run_python(
         REQUIRE,
         PYTHONPATH=os.pathsep.join(
             [str(package(tmp_path, "2.24.2", b"broken")), os.environ.get("PYTHONPATH", "")]
@@ -367,7 +355,9 @@ def test_broken(tmp_path: pathlib.Path) -> None:
 def test_no_library(tmp_path: pathlib.Path) -> None:
     site = package(tmp_path, "2.24.2", b"")
     (site / "xprof" / "convert" / "profiler_plugin_c_api.so").unlink()
-    done = run(REQUIRE, PYTHONPATH=os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")]))
+    done = run_python(
+        REQUIRE, PYTHONPATH=os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])
+    )
     assert done.stdout.startswith("ImportError: no xprof converter library"), done
 
 
@@ -379,17 +369,21 @@ def test_newer_version_is_tried_first(tmp_path: pathlib.Path) -> None:
     link = good / "xprof" / "convert" / "profiler_plugin_c_api.so"
     link.unlink()
     os.link(real, link) if os.stat(real).st_dev == os.stat(good).st_dev else shutil.copy(real, link)
-    done = run(REQUIRE, PYTHONPATH=os.pathsep.join([str(good), os.environ.get("PYTHONPATH", "")]))
+    done = run_python(
+        REQUIRE, PYTHONPATH=os.pathsep.join([str(good), os.environ.get("PYTHONPATH", "")])
+    )
     assert done.stdout.startswith("<converter of xprof 9.0.0"), done
     bad = package(tmp_path / "bad", "9.0.0", b"not a library")
-    done = run(REQUIRE, PYTHONPATH=os.pathsep.join([str(bad), os.environ.get("PYTHONPATH", "")]))
+    done = run_python(
+        REQUIRE, PYTHONPATH=os.pathsep.join([str(bad), os.environ.get("PYTHONPATH", "")])
+    )
     assert done.stdout.startswith("ImportError: xprof 9.0.0 has not been seen by this version"), (
         done
     )
 
 
 def test_named_by_the_environment(tmp_path: pathlib.Path) -> None:
-    done = run(REQUIRE, DEW_PROFILE_CONVERTER=str(tmp_path))
+    done = run_python(REQUIRE, DEW_PROFILE_CONVERTER=str(tmp_path))
     assert "named by DEW_PROFILE_CONVERTER" in done.stdout
-    done = run(REQUIRE, DEW_PROFILE_CONVERTER=require_profile_support().library)
+    done = run_python(REQUIRE, DEW_PROFILE_CONVERTER=require_profile_support().library)
     assert done.stdout.startswith("<converter of xprof")

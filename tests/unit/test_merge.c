@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/map.h"
-#include "message.h"
 #include "nth.h"
+#include "planes.h"
 #include "trace/merge_align.h"
 #include "trace/merge_match.h"
 #include "xplane/shift.h"
@@ -76,16 +76,6 @@ static void no_allocation_may_fail_unnoticed(void **state)
     }
 }
 
-static void put_name(struct message *plane, uint32_t field, int64_t id, const char *name)
-{
-    struct message entry = {0}, value = {0};
-    put_integer(&value, 1, (uint64_t)id);
-    put_text(&value, 2, name);
-    put_integer(&entry, MAP_KEY, (uint64_t)id);
-    put_message(&entry, MAP_VALUE, &value);
-    put_message(plane, field, &entry);
-}
-
 static void put_all(int fd, struct view bytes)
 {
     assert_int_equal(write(fd, bytes.data, bytes.size), (ssize_t)bytes.size);
@@ -105,7 +95,7 @@ static void write_huge(int fd)
     put_integer(&event, XEVENT_DURATION_PS, 3);
     put_message(&line, XLINE_EVENTS, &event);
     put_message(&behind, XPLANE_LINES, &line);
-    put_name(&behind, XPLANE_EVENT_METADATA, 1, "event");
+    put_metadata(&behind, XPLANE_EVENT_METADATA, 1, "event");
     put_varint(&head, XSPACE_PLANES << 3 | 2);
     put_varint(&head, before.size + HOLE_BYTES + behind.size);
     put_all(fd, message_view(&head));
