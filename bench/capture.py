@@ -63,9 +63,9 @@ def measure_start(folder: pathlib.Path, rounds: int) -> dict[str, list[float]]:
 
     def theirs() -> float:
         begin = time.perf_counter()
-        for array in jax.live_arrays():  # type: ignore[no-untyped-call]
+        for array in jax.live_arrays():
             array.block_until_ready()
-        jax.effects_barrier()  # type: ignore[no-untyped-call]
+        jax.effects_barrier()
         jax.profiler.start_trace(folder / "theirs", profiler_options=capture_options())
         seconds = time.perf_counter() - begin
         jax.profiler.stop_trace()
