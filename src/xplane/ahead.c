@@ -131,8 +131,6 @@ int xahead_start(struct xahead **ret_ahead, struct xmerge *merge, uint64_t bytes
 uint32_t xahead_next(struct xahead *ahead, const struct xevent **ret_events)
 {
     (void)pthread_mutex_lock(&ahead->lock);
-    if (ahead->thread_waits && has_room(ahead, ROOM_TO_WAKE))
-        (void)pthread_cond_signal(&ahead->turn);
     while (ahead->made == ahead->taken && !ahead->ended) {
         if (!ahead->decoding) {
             decode_batch(ahead); /* the thread is not there, or has not got a core yet */
@@ -145,6 +143,9 @@ uint32_t xahead_next(struct xahead *ahead, const struct xevent **ret_events)
     const struct batch *batch = batch_at(ahead, ahead->taken);
     uint32_t count = ahead->made > ahead->taken ? batch->count : 0;
     ahead->taken += count > 0;
+    /* now, so that it does not arrive while the caller decodes */
+    if (ahead->thread_waits && has_room(ahead, ROOM_TO_WAKE))
+        (void)pthread_cond_signal(&ahead->turn);
     (void)pthread_mutex_unlock(&ahead->lock);
     *ret_events = batch->events;
     return count;
