@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures that every test file may use: where the program is, and captures to read."""
+"""Fixtures that every test file may use: where the program is, captures to read, and
+a converter that fails when asked to."""
 
 from __future__ import annotations
 
@@ -7,12 +8,27 @@ import os
 import pathlib
 import shutil
 import signal
+import subprocess
+import sys
 import sysconfig
 
 import pytest
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 SHARED_CAPTURES = REPOSITORY.parent / "shared" / "captures"
+FAKE_CONVERTER = pathlib.Path(__file__).with_name("fake_converter.c")
+
+JAX_SIDE = """
+import sys, jax, jax.numpy as jnp
+step = jax.jit(lambda x: jnp.tanh(x @ x).sum())
+x = jnp.ones((64, 64))
+step(x).block_until_ready()
+jax.profiler.start_trace(sys.argv[1])
+for i in range(8):
+    with jax.profiler.StepTraceAnnotation("train", step_num=i):
+        step(x).block_until_ready()
+jax.profiler.stop_trace()
+"""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -41,3 +57,55 @@ def shared_captures() -> pathlib.Path:
     if not SHARED_CAPTURES.is_dir():
         pytest.skip("the shared captures are not beside this checkout")
     return SHARED_CAPTURES
+
+
+@pytest.fixture
+def scratch(tmp_path_factory, monkeypatch):
+    """A temporary folder of the program's own, which it must leave empty."""
+    folder = tmp_path_factory.mktemp("tmp")
+    monkeypatch.setenv("TMPDIR", str(folder))
+    yield folder
+    assert list(folder.iterdir()) == []
+
+
+@pytest.fixture(scope="session")
+def cpu_capture(tmp_path_factory):
+    """The .xplane.pb of eight steps, in a root as jax.profiler leaves it."""
+    root = tmp_path_factory.mktemp("cpu")
+    subprocess.run(
+        [sys.executable, "-c", JAX_SIDE, root],
+        env={**os.environ, "JAX_PLATFORMS": "cpu"},
+        check=True,
+        timeout=240,
+    )
+    (file,) = root.glob("plugins/profile/*/*.xplane.pb")
+    # JAX's own gzipped trace is no part of what is tested.
+    for other in file.parent.iterdir():
+        if other != file:
+            other.unlink()
+    return file
+
+
+@pytest.fixture
+def capture(tmp_path, cpu_capture):
+    """A capture folder of ours with that capture in it."""
+    run = tmp_path / "capture-0001" / "plugins" / "profile" / "run"
+    run.mkdir(parents=True)
+    shutil.copy(cpu_capture, run)
+    return tmp_path / "capture-0001"
+
+
+@pytest.fixture(scope="session")
+def fake(tmp_path_factory):
+    """A site-packages folder whose xprof is the fake converter."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if not compiler:
+        pytest.skip("needs a C compiler for the fake converter")
+    site = tmp_path_factory.mktemp("site")
+    (site / "xprof" / "convert").mkdir(parents=True)
+    (site / "xprof-2.24.2.dist-info").mkdir()
+    library = site / "xprof" / "convert" / "profiler_plugin_c_api.so"
+    subprocess.run(
+        [compiler, "-shared", "-fPIC", "-D_GNU_SOURCE", "-o", library, FAKE_CONVERTER], check=True
+    )
+    return site
