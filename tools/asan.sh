@@ -12,4 +12,5 @@ meson test -C build/asan --print-errorlogs --quiet
 DEW_PROFILE_PROGRAM=build/asan/src/cli/dew-profile python -m pytest -q \
     -k "not report and not does_not_grow" tests/python/test_cli.py tests/python/test_merge.py \
     tests/python/test_merge_refused.py tests/python/test_summary.py tests/python/test_summary_recipes.py \
+    tests/python/test_summary_platforms.py tests/python/test_summary_launches.py \
     tests/python/test_summary_parts.py

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures that every test file may use: where the program is, captures to read, and
-a converter that fails when asked to."""
+"""Fixtures that every test file may use: where the program is, captures to read, what
+`summary` says of a recipe, and a converter that fails when asked to."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import sys
 import sysconfig
 
 import pytest
+from recipes import answer_about, traced
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 SHARED_CAPTURES = REPOSITORY.parent / "shared" / "captures"
@@ -109,3 +110,13 @@ def fake(tmp_path_factory):
         [compiler, "-shared", "-fPIC", "-D_GNU_SOURCE", "-o", library, FAKE_CONVERTER], check=True
     )
     return site
+
+
+@pytest.fixture
+def answer(program, tmp_path):
+    """What `summary --json` says of a recipe."""
+
+    def run(recipe: str, *arguments: str, status: int = 0) -> dict:
+        return answer_about(program, traced(tmp_path, recipe), *arguments, status=status)
+
+    return run

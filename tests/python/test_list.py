@@ -6,11 +6,10 @@ from __future__ import annotations
 import json
 import pathlib
 import subprocess
-import sys
 
 import pytest
+from recipes import traced
 
-TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
 RECIPE = """
 host h
 window 0 10ms
@@ -22,22 +21,15 @@ plane /host:CPU
 """
 
 
-def made(folder: pathlib.Path, recipe: str) -> bytes:
-    (folder / "r.txt").write_text(recipe)
-    subprocess.run(
-        [sys.executable, TOOLS / "mktrace.py", folder / "r.txt", folder / "r.xplane.pb"], check=True
-    )
-    return (folder / "r.xplane.pb").read_bytes()
-
-
 @pytest.fixture(scope="session")
 def capture_bytes(tmp_path_factory) -> bytes:
-    return made(tmp_path_factory.mktemp("recipe"), RECIPE)
+    return traced(tmp_path_factory.mktemp("recipe"), RECIPE).read_bytes()
 
 
 @pytest.fixture(scope="session")
 def fewer_steps(tmp_path_factory) -> bytes:
-    return made(tmp_path_factory.mktemp("recipe"), RECIPE.replace("repeat 3", "repeat 2"))
+    recipe = RECIPE.replace("repeat 3", "repeat 2")
+    return traced(tmp_path_factory.mktemp("recipe"), recipe).read_bytes()
 
 
 def run(program, *arguments, status=0):

@@ -5,13 +5,10 @@ from __future__ import annotations
 
 import json
 import os
-import pathlib
 import subprocess
-import sys
 
 import pytest
-
-TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
+from recipes import traced
 
 
 def recipe(window, executions, regions=(), steps=()):
@@ -48,9 +45,7 @@ def says(program, tmp_path):
     """The lines above the tables, and the whole answer."""
 
     def run(text: str, *, cut: int | None = None, status: int = 0):
-        (tmp_path / "r.txt").write_text(text)
-        made = tmp_path / "r.xplane.pb"
-        subprocess.run([sys.executable, TOOLS / "mktrace.py", tmp_path / "r.txt", made], check=True)
+        made = traced(tmp_path, text)
         if cut is not None:
             made.write_bytes(made.read_bytes()[:cut])
         outputs = [
@@ -182,9 +177,7 @@ def page(program, tmp_path):
     """The page at a width: its tables by heading, as lines."""
 
     def run(text: str, width: int | None):
-        (tmp_path / "r.txt").write_text(text)
-        made = tmp_path / "r.xplane.pb"
-        subprocess.run([sys.executable, TOOLS / "mktrace.py", tmp_path / "r.txt", made], check=True)
+        made = traced(tmp_path, text)
         environment = {k: v for k, v in os.environ.items() if k != "COLUMNS"}
         if width:
             environment["COLUMNS"] = str(width)
