@@ -1,21 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`dew-profile summary --html`: the page as a browser shows it, and how it gets onto the disk."""
+"""`dew-profile summary --html`: the page as a browser shows it."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import pathlib
 import re
-import shutil
 import subprocess
-import sys
 
 import pytest
 from browser import Browser, find_browser
-
-TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
+from recipes import traced
 
 #: two devices, two regions, four steps of which the third is the slowest
 RECIPE = """
@@ -88,13 +83,6 @@ def make(program, tmp_path):
         return page, json.loads(done.stdout)
 
     return run
-
-
-def traced(folder: pathlib.Path, recipe: str) -> pathlib.Path:
-    (folder / "r.txt").write_text(recipe, encoding="utf-8")
-    made = folder / "r.xplane.pb"
-    subprocess.run([sys.executable, TOOLS / "mktrace.py", folder / "r.txt", made], check=True)
-    return made
 
 
 @pytest.fixture
@@ -474,32 +462,6 @@ def test_real_captures(shown, make, shared_captures):
         assert shown.complaints() == []
 
 
-# --- the file -------------------------------------------------------------------------------------
-
-
-def summary(program, *arguments, **options) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [program, "summary", *map(str, arguments)], capture_output=True, timeout=60, **options
-    )
-
-
-def test_standard_output_has_the_same_page(program, make, two_devices):
-    page, _ = make(two_devices)
-    done = summary(program, "--html", "-", two_devices)
-    assert done.returncode == 0 and done.stderr == b""
-    assert done.stdout == page.read_bytes()
-
-
-def test_an_old_page_is_replaced_and_nothing_else_left(program, two_devices, tmp_path):
-    folder = tmp_path / "out"
-    folder.mkdir()
-    (folder / "p.html").write_text("old")
-    done = summary(program, "--html", folder / "p.html", two_devices)
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    assert os.listdir(folder) == ["p.html"]
-    assert (folder / "p.html").read_bytes().startswith(b"<!DOCTYPE html>")
-
-
 def test_damaged_captures_make_a_page_that_says_so(shown, make, two_devices):
     data = two_devices.read_bytes()
     two_devices.write_bytes(data[: len(data) * 3 // 4])
@@ -507,57 +469,3 @@ def test_damaged_captures_make_a_page_that_says_so(shown, make, two_devices):
     assert answer["receipt"]["damaged"]
     shown.open(page)
     assert "damaged at byte" in shown.text("[role=alert]")
-
-
-@pytest.mark.parametrize("other", [["--json"], ["--csv", "ops"]])
-def test_one_output_at_a_time(program, two_devices, tmp_path, other):
-    done = summary(program, "--html", tmp_path / "p.html", *other, two_devices)
-    assert done.returncode == 2 and b"exclude each other" in done.stderr
-
-
-def test_places_that_cannot_hold_a_page(program, two_devices, tmp_path):
-    digest = hashlib.sha256(two_devices.read_bytes()).digest()
-    cases = {
-        tmp_path: (2, b"it is a folder"),
-        two_devices: (2, b"would replace the capture"),
-        pathlib.Path("/dev/null"): (2, b"no regular file"),
-        tmp_path / "missing" / "p.html": (1, b"No such file or directory"),
-        two_devices / "p.html": (1, b"Not a directory"),
-        "": (2, b"--html takes the name of a file"),
-    }
-    for target, (status, words) in cases.items():
-        done = summary(program, "--html", target, two_devices)
-        assert done.returncode == status, (target, done.stderr)
-        assert words in done.stderr and done.stderr.count(b"\n") == 1
-    assert pathlib.Path("/dev/null").is_char_device()
-    assert hashlib.sha256(two_devices.read_bytes()).digest() == digest
-
-
-def test_full_disk(program, two_devices, tmp_path):
-    small = tmp_path / "small"
-    small.mkdir()
-    mounted = shutil.which("mount") and subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=16k", "none", small], capture_output=True
-    )
-    if not mounted or mounted.returncode:
-        pytest.skip("a small tmpfs cannot be mounted here")
-    try:
-        (small / "p.html").write_text("old")
-        done = summary(program, "--html", small / "p.html", two_devices)
-        assert done.returncode == 1
-        assert b"No space left on device" in done.stderr and b"p.html" in done.stderr
-        assert os.listdir(small) == ["p.html"]
-        assert (small / "p.html").read_text() == "old"
-    finally:
-        subprocess.run(["umount", small], check=True)
-
-
-def test_several_files_are_refused(program, two_devices, tmp_path):
-    run = tmp_path / "root" / "plugins" / "profile" / "run"
-    run.mkdir(parents=True)
-    for host in "ab":
-        shutil.copy(two_devices, run / f"{host}.xplane.pb")
-    done = summary(program, "--html", tmp_path / "p.html", run)
-    assert done.returncode == 2
-    assert b"a page of one file" in done.stderr and b"a.xplane.pb" in done.stderr
-    assert not (tmp_path / "p.html").exists()
