@@ -10,10 +10,11 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "xprof/scratch_claim.h"
 
 #include "base/banned.h"
 
-#define FOLDER_TEMPLATE "dew-profile-scratch-XXXXXX"
+#define FOLDER_TEMPLATE SCRATCH_PREFIX "XXXXXX"
 
 /* A full disk takes folders and no files, and the converter writes files. */
 static bool takes_files(const char *folder)
@@ -30,13 +31,14 @@ static bool takes_files(const char *folder)
     return took;
 }
 
-static int make_folder_in(const char *parent, char **ret, struct err *e)
+static int make_folder_in(const char *parent, struct scratch *ret, struct err *e)
 {
     CLEANUP(cleanup_free) char *folder = path_join(parent, FOLDER_TEMPLATE);
     if (!folder)
         return err_nomem(e);
     if (!mkdtemp(folder))
         return err_sys(e, errno, "cannot make a scratch folder for the converter in '%s'", parent);
+    CLEANUP(cleanup_close) int lock = scratch_claim(&folder);
     /* Absolute, so that a change of the working folder meanwhile does no harm. */
     CLEANUP(cleanup_free) char *absolute = takes_files(folder) ? realpath(folder, NULL) : NULL;
     int number = errno;
@@ -44,11 +46,14 @@ static int make_folder_in(const char *parent, char **ret, struct err *e)
         (void)rmdir(folder);
         return err_sys(e, number, "cannot use the scratch folder '%s'", folder);
     }
-    *ret = STEAL(absolute);
+    ret->folder = STEAL(absolute);
+    ret->locked = lock >= 0;
+    ret->lock = lock;
+    lock = -1;
     return 0;
 }
 
-static int make_folder(const char *parent, char **ret, struct err *e)
+static int make_folder(const char *parent, struct scratch *ret, struct err *e)
 {
     if (parent)
         return make_folder_in(parent, ret, e);
@@ -100,7 +105,7 @@ int scratch_make(const char *parent, const char *const *captures, size_t n_captu
                  struct scratch *ret, struct err *e)
 {
     CLEANUP(scratch_release) struct scratch scratch = {0};
-    int result = make_folder(parent, &scratch.folder, e);
+    int result = make_folder(parent, &scratch, e);
     if (result != 0)
         return result;
     scratch.paths = calloc(n_captures ? n_captures : 1, sizeof(*scratch.paths));
@@ -121,6 +126,8 @@ void scratch_release(struct scratch *scratch)
     if (scratch->folder)
         /* What cannot be removed from a private temporary folder harms nobody's result. */
         (void)!dir_remove_all(scratch->folder, NULL);
+    if (scratch->locked)
+        (void)close(scratch->lock);
     for (size_t i = 0; i < scratch->count; i++)
         free(scratch->paths[i]);
     free(scratch->paths);

@@ -47,11 +47,17 @@ def test_interrupted(program, capture, fake, scratch, number):
     assert not any(name.endswith(".tmp") for name in snapshot(capture))
 
 
-def test_no_worker_outlives_a_killed_exporter(program, capture, fake, scratch):
+def hanging(program, fake, capture) -> subprocess.Popen[bytes]:
+    """An exporter in the midst of a report."""
     env = {**os.environ, "FAKE_HANG": "kernel_stats"}
     child = subprocess.Popen([program, "report", "-q", "--converter", fake, capture], env=env)
     log = capture / "reports" / "export.log"
     wait_for(lambda: log.exists() and "stderr of kernel_stats" in log.read_text())
+    return child
+
+
+def test_no_worker_outlives_a_killed_exporter(program, capture, fake):
+    child = hanging(program, fake, capture)
     children = pathlib.Path(f"/proc/{child.pid}/task/{child.pid}/children")
     if not children.exists():
         child.kill()
@@ -69,19 +75,75 @@ def test_no_worker_outlives_a_killed_exporter(program, capture, fake, scratch):
         return state == "Z"
 
     wait_for(lambda: all(gone(pid) for pid in workers))
-    for left in scratch.iterdir():  # a killed exporter cannot remove it
-        assert left.name.startswith("dew-profile-scratch-")
-        shutil.rmtree(left)
     # And the next one is not kept out by a stale lock.
     report(program, "-q", "--converter", fake, capture)
     assert index_of(capture / "reports")["state"] == "done"
 
 
+@pytest.fixture
+def kernel():
+    """The id by which a scratch folder tells which kernel's locks it is under."""
+    file = pathlib.Path("/proc/sys/kernel/random/boot_id")
+    if not file.exists():
+        pytest.skip("this kernel does not tell one boot from another")
+    return file.read_text().strip()
+
+
+def test_the_next_one_removes_what_a_killed_one_left(program, capture, fake, scratch, kernel):
+    other = shutil.copytree(capture, capture.with_name("capture-0002"))
+    killed = hanging(program, fake, capture)
+    (left,) = scratch.iterdir()
+    assert left.name.startswith("dew-profile-scratch-") and left.name.endswith(f".{kernel}")
+    running = hanging(program, fake, other)
+    assert len(list(scratch.iterdir())) == 2, "the first one still ran"
+    (used,) = set(scratch.iterdir()) - {left}
+    killed.kill()
+    killed.wait()
+    assert left.exists()
+    wait_for(lambda: is_unlocked(left))  # its workers are gone too
+    report(program, "-q", "--converter", fake, capture)
+    assert list(scratch.iterdir()) == [used]
+    links = snapshot(used)
+    assert [name.endswith(".xplane.pb") for name in links] == [True]
+    running.terminate()
+    running.wait(timeout=60)
+
+
+def test_what_may_be_anothers_stays(program, capture, fake, scratch, kernel, tmp_path):
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "file").write_text("still here")
+    other = "".join("f" if c == "0" else "0" if c in "123456789abcdef" else c for c in kernel)
+    names = ["dew-profile-scratch-AAAAAA", f"dew-profile-scratch-BBBBBB.{other}"]
+    names += [f"somebodys.{kernel}", f"dew-profile-scratch-CCCCCC.{kernel}.old"]
+    for name in names:
+        (scratch / name).mkdir()
+    (scratch / f"dew-profile-scratch-DDDDDD.{kernel}").symlink_to(precious)
+    (scratch / f"dew-profile-scratch-EEEEEE.{kernel}").write_text("a file")
+    if os.geteuid() == 0:
+        foreign = scratch / f"dew-profile-scratch-GGGGGG.{kernel}"
+        foreign.mkdir()
+        os.chown(foreign, 65534, -1)
+    before = sorted(scratch.iterdir())
+    report(program, "-q", "--converter", fake, capture)
+    assert sorted(scratch.iterdir()) == before
+    assert (precious / "file").read_text() == "still here"
+    dead = scratch / f"dew-profile-scratch-FFFFFF.{kernel}"
+    dead.mkdir()
+    scratch.chmod(0o777)  # anybody may put another folder in its place
+    report(program, "-q", "--converter", fake, capture)
+    assert dead.exists()
+    scratch.chmod(0o700)
+    (dead / "link").symlink_to(precious)
+    report(program, "-q", "--converter", fake, capture)
+    assert sorted(scratch.iterdir()) == before
+    assert (precious / "file").read_text() == "still here"
+    for path in before:
+        path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
+
+
 def test_two_exporters_do_not_mix(program, capture, fake):
-    env = {**os.environ, "FAKE_HANG": "kernel_stats"}
-    child = subprocess.Popen([program, "report", "-q", "--converter", fake, capture], env=env)
-    log = capture / "reports" / "export.log"
-    wait_for(lambda: log.exists() and "stderr of kernel_stats" in log.read_text())
+    child = hanging(program, fake, capture)
     done = report(program, "--converter", fake, capture, expect=1)
     assert "being made" in done.stderr
     child.terminate()

@@ -19,6 +19,7 @@
 #include "cli/report/memory.h"
 #include "cli/report/pool.h"
 #include "xprof/scratch.h"
+#include "xprof/scratch_claim.h"
 
 #include "base/banned.h"
 
@@ -304,6 +305,7 @@ static int prepare(struct run *run, struct err *e)
             scratch_make(NULL, (const char *const *)files->paths, files->count, &run->scratch, e);
     if (result != 0)
         return result;
+    scratch_sweep(run->scratch.folder);
     run->capture_bytes = size_of(files);
     const struct worker_setup setup = {
         .scratch = &run->scratch,
