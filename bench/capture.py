@@ -2,7 +2,10 @@
 """What start and stop cost, against JAX's own functions, on real captures.
 
 Started as a module it measures one thing in a process of its own: `start ROUNDS`, or `stop WAY
-EVENTS`, where memory and time of one stop can be told from all else.
+WORK EVENTS`, where memory and time of one stop can be told from all else.
+
+What a stop costs depends on what the events are: JAX parses the attributes that XLA's own events
+carry, and a mark of the program's has none. So there are two kinds of work, with a line for each.
 """
 
 from __future__ import annotations
@@ -78,23 +81,41 @@ def measure_start(folder: pathlib.Path, rounds: int) -> dict[str, list[float]]:
     return {**found, "first": [first]}
 
 
-def measure_stop(folder: pathlib.Path, way: str, events: int) -> dict[str, Any]:
+def annotate(events: int) -> None:
+    import jax
+
+    for _ in range(events):
+        with jax.profiler.TraceAnnotation("work"):
+            pass
+
+
+def call_jitted(events: int) -> None:
     import jax
     import jax.numpy as jnp
 
+    step = jax.jit(lambda x: x + 1)
+    x = jnp.ones(4)
+    for _ in range(events // EVENTS_A_CALL):
+        x = step(x)
+    x.block_until_ready()
+
+
+WORK = {"annotations": annotate, "jitted calls": call_jitted}
+
+
+def measure_stop(folder: pathlib.Path, way: str, work: str, events: int) -> dict[str, Any]:
+    import jax
+
     from dew.telemetry.profile import capture_options, profile
 
-    step = jax.jit(lambda x: x + 1)
-    x = step(jnp.ones(4)).block_until_ready()
+    call_jitted(EVENTS_A_CALL)  # compiles
     profiler = profile(folder)
     profiler.reports = "off"
     if way == "ours":
         profiler.start()
     else:
         jax.profiler.start_trace(folder, profiler_options=capture_options())
-    for _ in range(events // EVENTS_A_CALL):
-        x = step(x)
-    x.block_until_ready()
+    WORK[work](events)
     ticker = Ticker()
     ticker.start()
     pathlib.Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
@@ -124,32 +145,21 @@ def measure_stop(folder: pathlib.Path, way: str, events: int) -> dict[str, Any]:
     }
 
 
-def lines(plan: Plan) -> list[Line]:
-    starts = ask("capture", "start", plan.pick(21, 5))
+def stop_lines(plan: Plan, work: str) -> list[Line]:
     events = plan.pick(1_000_000, 100_000)
     found = in_turns(
         plan.pick(5, 1),
-        ours=lambda: ask("capture", "stop", "ours", events),
-        theirs=lambda: ask("capture", "stop", "theirs", events),
+        ours=lambda: ask("capture", "stop", "ours", work, events),
+        theirs=lambda: ask("capture", "stop", "theirs", work, events),
     )
-    counted = found["ours"][0]["events"]
-    note = f"{counted:,} events, {found['ours'][0]['file_bytes'] / 1e6:.1f} MB"
+    one = found["ours"][0]
+    note = f"{one['events']:,} events of {work}, {one['file_bytes'] / 1e6:.1f} MB"
 
     def each(key: str, scale: float = 1) -> tuple[list[float], list[float]]:
         ours, theirs = ([one[key] / scale for one in found[side]] for side in ("ours", "theirs"))
         return ours, theirs
 
     return [
-        Line(
-            "start()",
-            "drain in Python + start_trace",
-            "s",
-            1.2,
-            starts["ours"],
-            starts["theirs"],
-            note=f"the first, with the look-up of the converter: {starts['first'][0]:.3f} s",
-            more={"first": starts["first"]},
-        ),
         Line(
             "stop() until the capture is on disk",
             "jax.profiler.stop_trace",
@@ -170,6 +180,23 @@ def lines(plan: Plan) -> list[Line]:
     ]
 
 
+def lines(plan: Plan) -> list[Line]:
+    starts = ask("capture", "start", plan.pick(21, 5))
+    return [
+        Line(
+            "start()",
+            "drain in Python + start_trace",
+            "s",
+            1.2,
+            starts["ours"],
+            starts["theirs"],
+            note=f"the first, with the look-up of the converter: {starts['first'][0]:.3f} s",
+            more={"first": starts["first"]},
+        ),
+        *(line for work in WORK for line in stop_lines(plan, work)),
+    ]
+
+
 def main() -> None:
     what, *rest = sys.argv[1:]
     with tempfile.TemporaryDirectory() as name:
@@ -177,7 +204,7 @@ def main() -> None:
         found: dict[str, Any] = (
             measure_start(folder, int(rest[0]))
             if what == "start"
-            else measure_stop(folder, rest[0], int(rest[1]))
+            else measure_stop(folder, rest[0], rest[1], int(rest[2]))
         )
     print(json.dumps(found))
 

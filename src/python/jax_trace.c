@@ -131,6 +131,40 @@ static void forget_session(PyObject *module, PyObject *state, PyObject *session,
         call_for_effect(module, "clear_metadata", errors);
 }
 
+/* The native session's stop(), which collects and serializes: most of what a stop costs, in time
+ * and in memory. It is no Python code, so that a signal handler cannot get in between. */
+struct collecting {
+    PyObject *stop;
+    PyObject *bytes;
+    struct errors *errors;
+};
+
+static void collect(void *context)
+{
+    struct collecting *collecting = context;
+    OWNED bytes = PyObject_CallNoArgs(collecting->stop);
+    if (bytes && !PyBytes_Check(bytes)) {
+        PyErr_Format(PyExc_RuntimeError, "JAX's profiler session gave %R and not bytes",
+                     (PyObject *)Py_TYPE(bytes));
+        Py_CLEAR(bytes);
+    }
+    if (!bytes)
+        errors_take(collecting->errors);
+    collecting->bytes = STEAL(bytes);
+}
+
+static PyObject *stop_native(PyObject *native, struct errors *errors)
+{
+    OWNED stop = PyObject_GetAttrString(native, "stop");
+    if (!stop) {
+        errors_take(errors);
+        return NULL;
+    }
+    struct collecting collecting = {.stop = stop, .errors = errors};
+    uninterrupted_aside(collect, &collecting);
+    return collecting.bytes;
+}
+
 static PyObject *stop_session_locked(PyObject *module, PyObject *state, const char *folder,
                                      struct errors *errors)
 {
@@ -148,14 +182,7 @@ static PyObject *stop_session_locked(PyObject *module, PyObject *state, const ch
         errors_take(errors);
         return NULL;
     }
-    OWNED bytes = py_call_method(native, "stop", "()");
-    if (bytes && !PyBytes_Check(bytes)) {
-        PyErr_Format(PyExc_RuntimeError, "JAX's profiler session gave %R and not bytes",
-                     (PyObject *)Py_TYPE(bytes));
-        Py_CLEAR(bytes);
-    }
-    if (!bytes)
-        errors_take(errors);
+    OWNED bytes = stop_native(native, errors);
     forget_session(module, state, session, errors);
     return STEAL(bytes);
 }

@@ -14,4 +14,11 @@
  * it runs here. */
 void uninterrupted(void (*work)(void *context), void *context);
 
+/* For such work: runs part(context) in the thread that waits for it, with the interpreter lock, and
+ * returns when it has ended. `part` runs no Python code, or it would be interrupted there.
+ *
+ * A new thread gets an arena of the allocator of its own, and none of the memory that the program
+ * freed before. What allocates by the hundred MiB belongs into the thread that was there before. */
+void uninterrupted_aside(void (*part)(void *context), void *context);
+
 #endif

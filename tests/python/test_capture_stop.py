@@ -11,8 +11,9 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -90,21 +91,54 @@ def hide_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(STATE, "lock", OnlyAContext(STATE.lock))
 
 
-def replace_bytes(data: bytes) -> None:
-    """The running session gives `data` when it is stopped: JAX does not fail so on request."""
+def wrap_stop(wrapper: Callable[[Callable[[], bytes]], bytes]) -> None:
+    """The running session gives what `wrapper` makes of its stop()."""
 
     class Session:
         def __init__(self, real: Any) -> None:
             self.real = real
 
         def stop(self) -> bytes:
-            self.real.stop()
-            return data
+            return wrapper(self.real.stop)
 
     if hasattr(STATE, "session"):  # jax 0.12
         STATE.session._raw_session = Session(STATE.session._raw_session)
     else:
         STATE.profile_session = Session(STATE.profile_session)
+
+
+def replace_bytes(data: bytes) -> None:
+    """The running session gives `data` when it is stopped: JAX does not fail so on request."""
+
+    def replaced(stop: Callable[[], bytes]) -> bytes:
+        stop()
+        return data
+
+    wrap_stop(replaced)
+
+
+@pytest.mark.parametrize("in_thread", [False, True])
+def test_jax_collects_in_the_thread_that_stops(tmp_path: pathlib.Path, in_thread: bool) -> None:
+    """A new thread's memory would come on top of what the program has freed before: a million
+    events then took half as much again."""
+    seen = []
+
+    def noted(stop: Callable[[], bytes]) -> bytes:
+        seen.append(threading.get_ident())
+        return stop()
+
+    profiler = profile(tmp_path).start()
+    wrap_stop(noted)
+    if in_thread:
+        thread = threading.Thread(target=profiler.stop)
+        thread.start()
+        expected = thread.ident
+        thread.join()
+    else:
+        expected = threading.get_ident()
+        profiler.stop()
+    assert seen == [expected]
+    assert next(tmp_path.rglob("*.xplane.pb")).stat().st_size > 0
 
 
 # ---- the two ways --------------------------------------------------------------------------------
