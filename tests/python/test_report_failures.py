@@ -46,6 +46,27 @@ def test_a_failure_costs_its_own_report_only(program, capture, fake, variable, w
     assert "1 failed" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("variable", "words"), [("FAKE_CRASH", "signal 6"), ("FAKE_HANG", "timeout")]
+)
+def test_a_failure_of_what_is_made_ahead_costs_no_other_report(
+    program, capture, fake, variable, words
+):
+    """The second worker makes the shared result with this tool, whatever the list will say."""
+    args = ["--converter", fake, "--timeout", 1, "--jobs", 2, capture]
+    report(program, *args, env={variable: "framework_op_stats"})
+    folder = capture / "reports"
+    assert [r["status"] for r in index_of(folder)["reports"]] == ["ok", "ok", "ok"]
+    (line,) = [row for row in (folder / "export.log").read_text().splitlines() if "ahead" in row]
+    assert "framework_op_stats, tried ahead" in line and words in line
+
+
+@pytest.mark.parametrize("how", [["--jobs", 1], ["--jobs", 2, "--tool", "hlo_stats"]])
+def test_nothing_is_made_ahead_without_a_second_worker_or_the_need(program, capture, fake, how):
+    report(program, "--converter", fake, *how, capture, env={"FAKE_CRASH": "framework_op_stats"})
+    assert "ahead" not in (capture / "reports" / "export.log").read_text()
+
+
 def test_every_report_failing_still_leaves_an_index(program, capture, fake):
     env = {"FAKE_TOOLS": "kernel_stats", "FAKE_CRASH": "kernel_stats"}
     report(program, "--converter", fake, capture, expect=1, env=env)

@@ -285,9 +285,11 @@ int plan_make(struct view names, const char *const *captures, size_t n_captures,
 }
 
 /* The shared result is there once one of the tools that share it was made. */
-static bool must_wait(const struct plan *plan)
+static bool must_wait(const struct plan *plan, enum shared shared)
 {
-    bool making = false;
+    bool making = shared == SHARED_MAKING;
+    if (shared == SHARED_MADE)
+        return false;
     for (size_t i = 0; i < plan->count; i++) {
         const struct report *report = &plan->reports[i];
         if (!report->shares)
@@ -299,9 +301,9 @@ static bool must_wait(const struct plan *plan)
     return making;
 }
 
-struct report *plan_next(struct plan *plan)
+struct report *plan_next(struct plan *plan, enum shared shared)
 {
-    bool wait = must_wait(plan);
+    bool wait = must_wait(plan, shared);
     for (size_t i = 0; i < plan->count; i++) {
         struct report *report = &plan->reports[i];
         if (report->status == REPORT_WAITING && !(report->shares && wait))

@@ -61,9 +61,19 @@ must_check int plan_make(struct view names, const char *const *captures, size_t 
                          const char *scratch, const struct plan_wishes *wishes, struct plan *ret,
                          struct err *e);
 
+/* The intermediate result that most tools share, as far as it is made apart from any report. */
+enum shared {
+    SHARED_NONE,
+    SHARED_MAKING,
+    SHARED_MADE,
+};
+
+/* A tool that makes little more than the shared result; every xprof seen has it. */
+#define PLAN_SHARED_BY "framework_op_stats"
+
 /* The next report to make, or NULL: none is left, or all that are left wait for the shared
  * intermediate result, which one worker is just making. */
-struct report *plan_next(struct plan *plan);
+struct report *plan_next(struct plan *plan, enum shared shared);
 
 /* Whether every report has come to its end. */
 bool plan_done(const struct plan *plan);

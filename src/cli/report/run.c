@@ -24,6 +24,9 @@
 #include "base/banned.h"
 
 #define LABEL_MAX 320
+#define SHARED_SUFFIX ".op_stats_v2.pb"
+#define NAMES_SLOT 0
+#define SHARED_SLOT 1
 
 struct run {
     const struct run_order *order;
@@ -35,6 +38,7 @@ struct run {
     json_t *kept; /* entries of an earlier index that hold on, or NULL */
     uint64_t capture_bytes;
     struct report *making[POOL_MAX]; /* what the worker in a slot is at; borrowed from the plan */
+    enum shared shared;
 };
 
 static void run_release(struct run *run)
@@ -103,17 +107,40 @@ static void cleanup_closedir(DIR **folder)
 
 /* A worker that ended while it wrote one of the converter's caches leaves half of it, and the
  * converter trusts what it finds. */
-static void drop_half_made(const struct run *run, const struct report *report)
+static void drop_caches(const struct run *run, const char *suffix)
 {
-    const char *suffix = report->shares ? ".op_stats_v2.pb" : ".SSTABLE";
-    if (!report->shares && strncmp(report->tool, "trace_viewer", strlen("trace_viewer")) != 0)
-        return;
     CLEANUP(cleanup_closedir) DIR *open = opendir(run->scratch.folder);
     if (!open)
         return;
     for (struct dirent *entry; (entry = readdir(open)) != NULL;)
         if (view_ends(view_text(entry->d_name), suffix))
             (void)unlinkat(dirfd(open), entry->d_name, 0);
+}
+
+static void drop_half_made(const struct run *run, const struct report *report)
+{
+    if (report->shares)
+        drop_caches(run, SHARED_SUFFIX);
+    else if (strncmp(report->tool, "trace_viewer", strlen("trace_viewer")) == 0)
+        drop_caches(run, ".SSTABLE");
+}
+
+static bool is_shared(const struct run *run, const struct event *event)
+{
+    return run->shared == SHARED_MAKING && event->kind != EVENT_SIGNAL &&
+           event->slot == SHARED_SLOT;
+}
+
+/* The tool that makes the shared result ahead of the reports has ended. Where that failed, the
+ * first of the reports makes it, and tells what is wrong. */
+static void handle_shared(struct run *run, const struct event *event)
+{
+    bool made = event->kind == EVENT_ANSWER && event->answer.code == 0;
+    run->shared = made ? SHARED_MADE : SHARED_NONE;
+    if (event->kind != EVENT_DIED)
+        return;
+    drop_caches(run, SHARED_SUFFIX);
+    folder_log(&run->folder, PROGRAM_NAME ": " PLAN_SHARED_BY ", tried ahead: %s", event->text);
 }
 
 static void handle_answer(struct run *run, const struct event *event)
@@ -174,7 +201,8 @@ static void give_all(struct run *run)
 {
     for (unsigned slot = 0; slot < run->order->jobs && has_room(run); slot++) {
         struct report *report;
-        while (!run->pool.workers[slot].busy && (report = plan_next(&run->plan)) != NULL)
+        while (!run->pool.workers[slot].busy &&
+               (report = plan_next(&run->plan, run->shared)) != NULL)
             give(run, slot, report);
     }
 }
@@ -198,7 +226,7 @@ static void end_workers(struct run *run)
         pids[i] = run->pool.workers[i].busy ? run->pool.workers[i].pid : 0;
     pool_release(&run->pool);
     for (unsigned i = 0; i < POOL_MAX; i++)
-        if (pids[i])
+        if (pids[i] && run->making[i])
             folder_tidy(&run->folder, run->making[i]->file, pids[i]);
 }
 
@@ -218,6 +246,10 @@ static int make_all(struct run *run, int *ret_signal, struct err *e)
             interrupt(run, event.number);
             *ret_signal = event.number;
             return 0;
+        }
+        if (is_shared(run, &event)) {
+            handle_shared(run, &event);
+            continue;
         }
         if (event.kind == EVENT_ANSWER)
             handle_answer(run, &event);
@@ -265,14 +297,36 @@ static int no_names(const struct event *event, int *ret_signal, struct err *e)
     return answer->code == ERR_MEMORY || answer->code == ERR_LIMIT ? EXIT_FAILED : EXIT_UNREADABLE;
 }
 
+/* Most of the time of all reports goes into the shared result, so that need not wait for the list
+ * of tools. One who asks for some reports may need no such result. */
+static void start_shared(struct run *run)
+{
+    if (run->order->jobs <= SHARED_SLOT || run->order->wishes.tools || !has_room(run))
+        return;
+    const struct job job = {.discard = true, .capture = ALL_CAPTURES, .tool = PLAN_SHARED_BY};
+    if (pool_give(&run->pool, SHARED_SLOT, &job, NULL) == 0)
+        run->shared = SHARED_MAKING;
+}
+
+static int list_names(struct run *run, struct event *ret, struct err *e)
+{
+    const struct job job = {.names = true};
+    int result = pool_give(&run->pool, NAMES_SLOT, &job, e);
+    if (result != 0)
+        return result;
+    start_shared(run);
+    for (;;) {
+        result = pool_wait(&run->pool, ret, e);
+        if (result != 0 || !is_shared(run, ret))
+            return result;
+        handle_shared(run, ret);
+    }
+}
+
 static int make_plan(struct run *run, int *ret_signal, struct err *e)
 {
     struct event event;
-    const struct job job = {.names = true};
-    int result = pool_give(&run->pool, 0, &job, e);
-    if (result == 0)
-        result = pool_wait(&run->pool, &event, e);
-    if (result != 0)
+    if (list_names(run, &event, e) != 0)
         return EXIT_FAILED;
     if (event.kind != EVENT_ANSWER || event.answer.code != 0)
         return no_names(&event, ret_signal, e);
@@ -280,8 +334,8 @@ static int make_plan(struct run *run, int *ret_signal, struct err *e)
     run->pool.setup.trusted = true;
     struct view names = view_of(event.answer.text, event.answer.size);
     const struct capture_files *files = run->order->source.files;
-    result = plan_make(names, (const char *const *)files->paths, files->count, run->scratch.folder,
-                       &run->order->wishes, &run->plan, e);
+    int result = plan_make(names, (const char *const *)files->paths, files->count,
+                           run->scratch.folder, &run->order->wishes, &run->plan, e);
     return result == 0 ? EXIT_DONE : result == ERR_MISSING ? EXIT_NOTHING : EXIT_FAILED;
 }
 

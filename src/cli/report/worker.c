@@ -110,7 +110,7 @@ static int make_report(const struct worker_setup *setup, const struct converter 
     size_t n_options = options_of(tool, job, options);
     CLEANUP(converter_result_release) struct converter_result made = {0};
     int result = converter_call(converter, paths, count, job->tool, options, n_options, &made, e);
-    if (result != 0)
+    if (result != 0 || job->discard)
         return result;
     CLEANUP(cleanup_free) char *path = path_join(setup->folder, job->file);
     if (!path)

@@ -30,7 +30,8 @@ struct worker_setup {
 /* Jobs and answers are fixed in size and smaller than PIPE_BUF, which makes each of them one write
  * and one read: never half of one, also when the other side dies. */
 struct job {
-    bool names; /* list the tools; the rest is then unused */
+    bool names;   /* list the tools; the rest is then unused */
+    bool discard; /* make it for what the converter keeps in the scratch folder; write nothing */
     int64_t capture;
     char tool[WORKER_NAME_MAX];
     char module[WORKER_NAME_MAX]; /* "" for none */
