@@ -28,8 +28,9 @@ char *path_join(const char *directory, const char *name)
     return path;
 }
 
-int file_read(const char *path, size_t limit, char **ret_data, size_t *ret_size, struct err *e)
+int file_open(const char *path, int *ret_fd, uint64_t *ret_size, struct err *e)
 {
+    /* O_NONBLOCK so that a fifo in the file's place is refused below instead of waited for. */
     CLEANUP(cleanup_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return err_sys(e, errno, "cannot open '%s'", path);
@@ -38,10 +39,23 @@ int file_read(const char *path, size_t limit, char **ret_data, size_t *ret_size,
         return err_sys(e, errno, "cannot read the size of '%s'", path);
     if (!S_ISREG(st.st_mode))
         return err_set(e, ERR_USAGE, "'%s' is not a regular file", path);
-    if ((uint64_t)st.st_size > limit)
-        return err_set(e, ERR_LIMIT, "'%s' has %lld bytes, more than the %zu expected", path,
-                       (long long)st.st_size, limit);
-    size_t size = (size_t)st.st_size;
+    *ret_size = (uint64_t)st.st_size;
+    *ret_fd = fd;
+    fd = -1;
+    return 0;
+}
+
+int file_read(const char *path, size_t limit, char **ret_data, size_t *ret_size, struct err *e)
+{
+    CLEANUP(cleanup_close) int fd = -1;
+    uint64_t told;
+    int result = file_open(path, &fd, &told, e);
+    if (result != 0)
+        return result;
+    if (told > limit)
+        return err_set(e, ERR_LIMIT, "'%s' has %llu bytes, more than the %zu expected", path,
+                       (unsigned long long)told, limit);
+    size_t size = (size_t)told;
     CLEANUP(cleanup_free) char *data = malloc(size + 1);
     if (!data)
         return err_nomem(e);

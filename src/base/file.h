@@ -6,11 +6,17 @@
 #ifndef DEW_BASE_FILE_H
 #define DEW_BASE_FILE_H
 
+#include <stdint.h>
+
 #include "base/err.h"
 #include "base/view.h"
 
 /* "<directory>/<name>", owned by the caller, or NULL without memory. */
 char *path_join(const char *directory, const char *name);
+
+/* Opens a regular file for reading, and tells its size. Anything else under that name is refused,
+ * and not waited for. The caller closes. */
+must_check int file_open(const char *path, int *ret_fd, uint64_t *ret_size, struct err *e);
 
 /* Reads a regular file of at most `limit` bytes; *ret_data is NUL-terminated and owned by the
  * caller. */
