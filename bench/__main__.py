@@ -2,7 +2,7 @@
 """Every speed and memory promise: both sides, their ratio, the limit.
 
 python -m bench [--quick] [--only NAME...] [--json FILE] [--strict]
-python -m bench --markdown FILE.json      the table of a finished run, for a document
+python -m bench --markdown FILE.json...   the table of finished runs, for a document
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", nargs="+", choices=SUBJECTS, metavar="NAME", default=[*SUBJECTS])
     parser.add_argument("--json", type=pathlib.Path, default=ROOT / "build/bench/result.json")
     parser.add_argument("--strict", action="store_true", help="status 1 where a line fails")
-    parser.add_argument("--markdown", type=pathlib.Path, metavar="FILE")
+    parser.add_argument("--markdown", type=pathlib.Path, nargs="+", metavar="FILE")
     return parser.parse_args()
 
 
@@ -56,7 +56,7 @@ def measure(plan: Plan, names: list[str]) -> tuple[list[Line], dict[str, str]]:
 def main() -> int:
     args = arguments()
     if args.markdown:
-        print(markdown(json.loads(args.markdown.read_text())))
+        print(markdown([json.loads(file.read_text()) for file in args.markdown]))
         return 0
     about = machine()
     (ROOT / "build/bench").mkdir(parents=True, exist_ok=True)

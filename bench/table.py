@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,16 +28,25 @@ def amount(line: Line, samples: Sequence[float]) -> str:
     return text
 
 
-def cells(line: Line) -> tuple[str, ...]:
+def ratio_of(line: Line) -> str:
     value = line.value()
-    verdict = {True: "yes", False: "NO", None: "-"}[line.passed()]
+    return "-" if value is None or not line.against else f"{value:.4f}"
+
+
+def cells(*runs: Line) -> tuple[str, ...]:
+    """Of one line in each run: all samples together, every run's ratio, and whether all passed."""
+    line = dataclasses.replace(
+        runs[-1],
+        ours=[sample for run in runs for sample in run.ours],
+        theirs=[sample for run in runs for sample in run.theirs],
+    )
+    passed = {run.passed() for run in runs}
+    verdict = "NO" if False in passed else "-" if None in passed else "yes"
     what = f"{line.what} [{line.note}]" if line.note else line.what
-    if not line.against:
-        ratio, most = "-", f"{line.limit:g} {line.unit}"
-    else:
-        ratio, most = "-" if value is None else f"{value:.4f}", f"{line.limit:g}"
+    most = f"{line.limit:g}" if line.against else f"{line.limit:g} {line.unit}"
     theirs = f"skipped: {line.skipped}" if line.skipped else amount(line, line.theirs)
-    return what, line.against or "-", amount(line, line.ours), theirs, ratio, most, verdict
+    ratios = ", ".join(dict.fromkeys(ratio_of(run) for run in runs))
+    return what, line.against or "-", amount(line, line.ours), theirs, ratios, most, verdict
 
 
 def print_line(line: Line) -> None:
@@ -48,18 +58,31 @@ def print_line(line: Line) -> None:
         print(f", at most {most}", flush=True)
 
 
-def markdown(result: dict[str, Any]) -> str:
-    machine = result["machine"]
+def markdown(results: Sequence[dict[str, Any]]) -> str:
+    """One table of one or several runs of the same lines on the same machine."""
+    machine = results[-1]["machine"]
     versions = ", ".join(f"{name} {number}" for name, number in machine["versions"].items())
     rows = [
-        f"Measured {result['when_utc']}{' with `--quick`' if result['quick'] else ''}: "
-        f"{machine['cpu']}, {machine['cores']} cores, "
-        f"{machine['memory_bytes'] / (1 << 30):.0f} GiB, Linux {machine['kernel']}, "
-        f"load {machine['load_before']:.2f} at the start; {versions}.",
+        "Measured "
+        + ", ".join(
+            f"{result['when_utc']}{' with `--quick`' if result['quick'] else ''} "
+            f"(load {result['machine']['load_before']:.2f} at the start)"
+            for result in results
+        )
+        + f": {machine['cpu']}, {machine['cores']} cores, "
+        f"{machine['memory_bytes'] / (1 << 30):.0f} GiB, Linux {machine['kernel']}; {versions}.",
         "",
         "| " + " | ".join(HEADER) + " |",
         "|" + " --- |" * len(HEADER),
     ]
-    rows += ["| " + " | ".join(cells(line_from_json(one))) + " |" for one in result["lines"]]
-    rows += [f"\n`{name}` could not be measured: {why}" for name, why in result["errors"].items()]
+    lines = zip(*(map(line_from_json, result["lines"]) for result in results), strict=True)
+    for runs in lines:
+        if len({(run.what, run.against) for run in runs}) != 1:
+            raise ValueError("the runs measured different lines; give runs of the same command")
+        rows.append("| " + " | ".join(cells(*runs)) + " |")
+    rows += [
+        f"\n`{name}` could not be measured: {why}"
+        for result in results
+        for name, why in result["errors"].items()
+    ]
     return "\n".join(rows)

@@ -62,5 +62,24 @@ def test_markdown_is_made_from_the_json(result: pathlib.Path) -> None:
     assert "import jax" in rows[2]
 
 
+def test_the_table_of_several_runs_has_each_ratio_and_passes_if_all_do(
+    result: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    second = json.loads(result.read_text())
+    second["lines"][0]["ours"] = [10 * second["lines"][0]["limit"]]
+    second["lines"][0]["theirs"] = [1.0]
+    other = tmp_path / "second.json"
+    other.write_text(json.dumps(second))
+    ran = bench("--markdown", result, other)
+    assert ran.returncode == 0, ran.stderr
+    before, after = (
+        [row.split(" | ") for row in text.splitlines() if row.startswith("|")][2]
+        for text in (bench("--markdown", result).stdout, ran.stdout)
+    )
+    limit = second["lines"][0]["limit"]
+    assert after[4] == f"{before[4]}, {10 * limit:.4f}"
+    assert after[6].startswith("NO")
+
+
 def test_unknown_subject_is_a_usage_error() -> None:
     assert bench("--only", "nothing").returncode == 2
