@@ -5,12 +5,14 @@
  * first, since a library with another interface kills the process that calls it. */
 #include "python/converter_installed.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "python/converter_object.h"
 #include "xprof/converter.h"
+#include "xprof/scratch.h"
 
 #include "base/banned.h"
 
@@ -22,7 +24,7 @@ static const char probe_program[] =
     " loader=m.ExtensionFileLoader('dew.telemetry.profile', sys.argv[1]))\n"
     "p = u.module_from_spec(s)\n"
     "s.loader.exec_module(p)\n"
-    "sys.exit(p._probe_converter(sys.argv[2]))\n";
+    "sys.exit(p._probe_converter(sys.argv[2], sys.argv[3]))\n";
 
 /* A copy of sys.executable or of the extension's own path: both are needed without the lock. */
 static char *text_copy(PyObject *text)
@@ -46,30 +48,41 @@ static int probe_in_python(const char *library, void *context, struct err *e)
         return err_set(e, ERR_UNSUPPORTED,
                        "there is no sys.executable to run it; install a version that is known, or "
                        "a newer dew-telemetry-profile");
+    CLEANUP(scratch_release) struct scratch scratch = {0};
+    int code = scratch_make(NULL, NULL, 0, &scratch, e);
+    if (code != 0)
+        return code;
     char isolated[] = "-I", no_site[] = "-S", command[] = "-c";
-    char *argv[] = {python,    isolated,        no_site, command, (char *)probe_program,
-                    extension, (char *)library, NULL};
-    int code;
+    char *argv[] = {python,    isolated,        no_site,        command, (char *)probe_program,
+                    extension, (char *)library, scratch.folder, NULL};
     Py_BEGIN_ALLOW_THREADS
     code = converter_probe_spawned(library, argv, e);
     Py_END_ALLOW_THREADS
     return code;
 }
 
-static PyObject *probe_converter(PyObject *Py_UNUSED(module), PyObject *library)
+static PyObject *probe_converter(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    PyObject *bytes;
-    if (!PyUnicode_FSConverter(library, &bytes))
+    PyObject *library, *folder;
+    if (!PyArg_ParseTuple(args, "O&O&", PyUnicode_FSConverter, &library, PyUnicode_FSConverter,
+                          &folder))
         return NULL;
-    OWNED owned = bytes;
+    OWNED owned_library = library;
+    OWNED owned_folder = folder;
+    /* What the library prints there is not the verdict. */
+    CLEANUP(cleanup_close) int verdict = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+    if (verdict < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+        return PyErr_SetFromErrno(PyExc_OSError);
     struct err e;
-    int code = converter_probe_here(PyBytes_AsString(owned), &e);
-    return PyLong_FromLong(converter_probe_report(STDOUT_FILENO, code, &e));
+    int code =
+        converter_probe_here(PyBytes_AsString(owned_library), PyBytes_AsString(owned_folder), &e);
+    return PyLong_FromLong(converter_probe_report(verdict, code, &e));
 }
 
 static PyMethodDef probe_methods[] = {
-    {"_probe_converter", probe_converter, METH_O,
-     "Tries a library in this process, which may die of it, and says how it went on fd 1."},
+    {"_probe_converter", probe_converter, METH_VARARGS,
+     "Tries a library in this process, which may die of it, and says how it went on fd 1. What the "
+     "library prints goes to fd 2."},
     {NULL},
 };
 

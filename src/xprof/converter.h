@@ -96,8 +96,9 @@ must_check int converter_tool_names(const struct converter *converter, const cha
 
 void converter_names_release(struct converter_names *names);
 
-/* Opens and calls the library on a tiny capture, in this process. */
-must_check int converter_probe_here(const char *library, struct err *e);
+/* Opens and calls the library on a tiny capture, in this process, which may die of it: so `folder`,
+ * which takes the capture, is a scratch folder of the process that waits for this one. */
+must_check int converter_probe_here(const char *library, const char *folder, struct err *e);
 
 /* A converter_probe_fn (context unused): converter_probe_here() in a forked child. For programs of
  * one thread; a child forked from several may find any lock held for ever. */

@@ -49,16 +49,12 @@ static int tool_names_of(const char *library, const char *capture, struct err *e
     return err_set(e, ERR_FOREIGN, "its list of tools lacks 'overview_page'");
 }
 
-int converter_probe_here(const char *library, struct err *e)
+int converter_probe_here(const char *library, const char *folder, struct err *e)
 {
-    CLEANUP(scratch_release) struct scratch scratch = {0};
-    int result = scratch_make(NULL, NULL, 0, &scratch, e);
-    if (result != 0)
-        return result;
-    CLEANUP(cleanup_free) char *capture = path_join(scratch.folder, "probe.xplane.pb");
+    CLEANUP(cleanup_free) char *capture = path_join(folder, "probe.xplane.pb");
     if (!capture)
         return err_nomem(e);
-    result = file_replace(capture, view_of(tiny_capture, sizeof(tiny_capture)), e);
+    int result = file_replace(capture, view_of(tiny_capture, sizeof(tiny_capture)), e);
     return result != 0 ? result : tool_names_of(library, capture, e);
 }
 
@@ -135,14 +131,14 @@ static int open_pipe(int *ret_read, int *ret_write, struct err *e)
     return 0;
 }
 
-static _Noreturn void probe_child(const char *library, int fd)
+static _Noreturn void probe_child(const char *library, const char *folder, int fd)
 {
     /* The library's own log says nothing about the verdict. */
     int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (null >= 0)
         (void)dup2(null, STDERR_FILENO);
     struct err e = {0};
-    int code = converter_probe_here(library, &e);
+    int code = converter_probe_here(library, folder, &e);
     /* Not exit(): handlers registered by the parent are none of the child's business. */
     _exit(converter_probe_report(fd, code, &e));
 }
@@ -150,16 +146,19 @@ static _Noreturn void probe_child(const char *library, int fd)
 int converter_probe_forked(const char *library, void *context, struct err *e)
 {
     (void)context;
+    CLEANUP(scratch_release) struct scratch scratch = {0};
     CLEANUP(cleanup_close) int read_end = -1;
     CLEANUP(cleanup_close) int write_end = -1;
-    int result = open_pipe(&read_end, &write_end, e);
+    int result = scratch_make(NULL, NULL, 0, &scratch, e);
+    if (result == 0)
+        result = open_pipe(&read_end, &write_end, e);
     if (result != 0)
         return result;
     pid_t child = fork();
     if (child < 0)
         return err_sys(e, errno, "cannot start a process to try xprof's library");
     if (child == 0)
-        probe_child(library, write_end);
+        probe_child(library, scratch.folder, write_end);
     (void)close(write_end);
     write_end = -1;
     return verdict(library, child, read_end, e);

@@ -382,6 +382,19 @@ def test_newer_version_is_tried_first(tmp_path: pathlib.Path) -> None:
     )
 
 
+def test_a_trial_may_print_and_one_that_crashes_leaves_nothing(
+    fake: pathlib.Path, scratch: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    """The fake converter prints to both streams."""
+    site = shutil.copytree(fake, tmp_path / "site")
+    (site / "xprof-2.24.2.dist-info").rename(site / "xprof-9.0.0.dist-info")
+    for crash in ("tool_names", "nothing"):
+        done = run_python(REQUIRE, DEW_PROFILE_CONVERTER=str(site), FAKE_CRASH=crash)
+        assert ("crashed (Aborted)" in done.stdout) == (crash == "tool_names"), done
+        assert done.stdout.startswith(("ImportError: xprof 9.0.0", "<converter of xprof 9.0.0"))
+        assert list(scratch.iterdir()) == []
+
+
 def test_named_by_the_environment(tmp_path: pathlib.Path) -> None:
     done = run_python(REQUIRE, DEW_PROFILE_CONVERTER=str(tmp_path))
     assert "named by DEW_PROFILE_CONVERTER" in done.stdout

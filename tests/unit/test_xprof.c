@@ -225,6 +225,11 @@ static void expect_probe(const char *script, const char *version, const char *wo
 static void test_probe(void **unused)
 {
     (void)unused;
+    char place[512];
+    in_folder(place, sizeof(place), "tmp");
+    assert_int_equal(mkdir(place, 0700), 0);
+    CLEANUP(cleanup_free) char *before = getenv("TMPDIR") ? strdup(getenv("TMPDIR")) : NULL;
+    assert_int_equal(setenv("TMPDIR", place, 1), 0);
     expect_probe("overview_page", "9.0", NULL);
     expect_probe("x,overview_page", NULL, NULL);
     expect_probe("crash", "9.0", "crashed (Aborted)");
@@ -232,6 +237,8 @@ static void test_probe(void **unused)
     expect_probe("error", "9.0", "own words");
     expect_probe("something", NULL, "lacks 'overview_page'");
     expect_probe("null", "2.24.3", "nothing in it");
+    assert_int_equal(before ? setenv("TMPDIR", before, 1) : unsetenv("TMPDIR"), 0);
+    assert_int_equal(rmdir(place), 0); /* also the ones that crashed left nothing */
 }
 
 static void test_probe_spawned(void **unused)
