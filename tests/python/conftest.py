@@ -11,6 +11,9 @@ import signal
 import subprocess
 import sys
 import sysconfig
+import tempfile
+import time
+from collections.abc import Iterator
 
 import pytest
 from recipes import answer_about, traced
@@ -36,6 +39,37 @@ jax.profiler.stop_trace()
 def interruptible() -> None:
     """A shell starts background jobs with Ctrl-C ignored, which every child would inherit."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def temporary(tmp_path_factory: pytest.TempPathFactory) -> Iterator[pathlib.Path]:
+    """Where this process and its children make temporary folders: in one of pytest's."""
+    folder = tmp_path_factory.mktemp("temporary")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(folder))
+        patch.setattr(tempfile, "tempdir", str(folder))
+        yield folder
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays(temporary: pathlib.Path) -> Iterator[None]:
+    """Nothing of ours is left there: an exporter in the background gets the time to end."""
+    before = set(temporary.glob("dew-profile-*"))
+    yield
+    deadline = time.monotonic() + 10
+    while left := set(temporary.glob("dew-profile-*")) - before:
+        assert time.monotonic() < deadline, left
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def own_temporary(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    """A temporary folder of the test's own, for what is meant to stay."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
 
 
 def program_path() -> pathlib.Path:

@@ -68,7 +68,7 @@ def test_a_profiler_is_used_again_and_each_start_has_its_folder(tmp_path: pathli
     assert len(list(tmp_path.rglob("*.xplane.pb"))) == 3
 
 
-def test_without_a_directory_a_persistent_one_is_made() -> None:
+def test_without_a_directory_a_persistent_one_is_made(own_temporary: pathlib.Path) -> None:
     profiler = profile()
     assert profiler.directory is None
     assert profiler.capture is None
@@ -76,6 +76,7 @@ def test_without_a_directory_a_persistent_one_is_made() -> None:
         pass
     assert profiler.directory is not None
     assert profiler.directory.name.startswith("dew-profile-")
+    assert profiler.directory.parent == own_temporary
     assert profiler.capture is not None
     assert state_of(profiler.capture) == "captured"
 
@@ -169,7 +170,9 @@ def test_a_file_in_the_folders_place_is_refused_at_start(tmp_path: pathlib.Path)
     assert_jax_can_trace(tmp_path / "after")
 
 
-def test_a_folder_removed_under_way_loses_nothing(tmp_path: pathlib.Path) -> None:
+def test_a_folder_removed_under_way_loses_nothing(
+    tmp_path: pathlib.Path, own_temporary: pathlib.Path
+) -> None:
     """The bytes go to a fresh temporary folder, and the exception says where."""
     root = tmp_path / "root"
     profiler = profile(root).start()
@@ -183,6 +186,7 @@ def test_a_folder_removed_under_way_loses_nothing(tmp_path: pathlib.Path) -> Non
     places = [word.strip("'\".,;:()") for word in said.split() if "/" in word]
     saved = [file for place in places for file in found_captures(pathlib.Path(place))]
     assert saved, said
+    assert all(file.is_relative_to(own_temporary) for file in saved)
     assert any("kept" in event_names(file) for file in saved)
     assert_jax_can_trace(tmp_path / "after")
 
@@ -285,7 +289,7 @@ assert not xla_bridge.backends_are_initialized()
     assert done.returncode == 0, done.stderr
 
 
-def test_a_full_disk_loses_nothing(tmp_path: pathlib.Path) -> None:
+def test_a_full_disk_loses_nothing(tmp_path: pathlib.Path, own_temporary: pathlib.Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = subprocess.run(
@@ -305,6 +309,7 @@ def test_a_full_disk_loses_nothing(tmp_path: pathlib.Path) -> None:
     said = str(raised.value) + "".join(map(str, getattr(raised.value, "exceptions", ())))
     places = [word.strip("'\".,;:()") for word in said.split() if "/" in word]
     saved = [file for place in places for file in found_captures(pathlib.Path(place))]
+    assert all(file.is_relative_to(own_temporary) for file in saved)
     assert any("kept 19999" in event_names(file) for file in saved), said
     assert_jax_can_trace(tmp_path / "after")
 

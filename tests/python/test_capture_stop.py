@@ -475,7 +475,9 @@ def test_warnings_name_the_line_that_stops(tmp_path: pathlib.Path) -> None:
     assert [(warning.filename, warning.lineno) for warning in caught] == [(__file__, line)]
 
 
-def test_an_error_names_a_path_of_any_bytes(tmp_path: pathlib.Path) -> None:
+def test_an_error_names_a_path_of_any_bytes(
+    tmp_path: pathlib.Path, own_temporary: pathlib.Path
+) -> None:
     root = tmp_path / os.fsdecode(b"caf\xe9") / ("\u65e5" * 70)
     profiler = profile(root).start()
     with pytest.raises(RuntimeError, match="is running already") as refused:
@@ -486,5 +488,5 @@ def test_an_error_names_a_path_of_any_bytes(tmp_path: pathlib.Path) -> None:
         profiler.stop()
     assert "caf\udce9" in str(moved.value)
     assert profiler.capture is not None
+    assert profiler.capture.parent == own_temporary
     assert list(profiler.capture.rglob("*.xplane.pb"))
-    shutil.rmtree(profiler.capture)
