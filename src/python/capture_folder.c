@@ -23,11 +23,24 @@
 #define TEMPORARY_MAX 48 /* of the name that the file has until it is whole, beyond its own */
 #define SCHEME_MIN 2     /* letters; one alone is nobody's scheme */
 
-/* "scheme:/" at the start. One slash is enough: pathlib folds "gs://b" to "gs:/b". */
+/* What pathlib makes of "gs://b" is "gs:/b". A local folder may be called "anything:", but hardly
+ * as a store of files is. */
+static bool is_folded_store(const char *path)
+{
+    static const char *const stores[] = {"abfs", "abfss", "az",    "gs",
+                                         "hdfs", "http",  "https", "s3"};
+    size_t n = strcspn(path, ":");
+    for (size_t i = 0; i < sizeof(stores) / sizeof(stores[0]); i++)
+        if (strlen(stores[i]) == n && strncmp(path, stores[i], n) == 0)
+            return path[n] == ':' && path[n + 1] == '/';
+    return false;
+}
+
+/* "scheme://" at the start, or what is left of it. */
 static bool is_remote(const char *path)
 {
     size_t n = strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-");
-    return n >= SCHEME_MIN && path[n] == ':' && path[n + 1] == '/';
+    return (n >= SCHEME_MIN && strncmp(path + n, "://", 3) == 0) || is_folded_store(path);
 }
 
 static int refuse_text(PyObject *directory, const char *path)

@@ -148,11 +148,31 @@ def test_the_bodys_exception_wins_and_the_capture_is_kept(tmp_path: pathlib.Path
     assert list(profiler.capture.rglob("*.xplane.pb"))
 
 
-@pytest.mark.parametrize("target", ["gs://bucket/x", "s3://bucket/x"])
-def test_remote_folders_are_refused_at_start(target: str) -> None:
-    with pytest.raises(ValueError, match="://"):
+@pytest.mark.parametrize(
+    "target",
+    ["gs://bucket/x", "s3://bucket/x", "my-store+x.1://x", pathlib.Path("gs://bucket/x")],
+)
+def test_remote_folders_are_refused_at_start(
+    target: str | pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="is a remote location"):
         Profiler(target).start()
     assert active_profile() is None
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("target", ["dir:/x", "gs", "gs:", "gs:x/y", "2026-12-01T10:/x", "./gs:/x"])
+def test_a_colon_in_a_local_folders_name_is_nothing_special(
+    target: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with profile(target) as profiler:
+        work()
+    assert profiler.capture is not None
+    assert profiler.capture.samefile(tmp_path / target / "capture-0001")
+    assert state_of(profiler.capture) == "captured"
+    assert list(profiler.capture.rglob("*.xplane.pb"))
 
 
 def test_bytes_paths_are_refused() -> None:
