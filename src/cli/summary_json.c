@@ -157,6 +157,8 @@ static json_t *receipt_json(const struct summary *summary)
         {"ops_unmatched_ps", receipt->ops_unmatched_ps},
         {"in_flight_start", receipt->in_flight_start},
         {"in_flight_end", receipt->in_flight_end},
+        {"ops_later", receipt->ops_later},
+        {"ops_later_ps", receipt->ops_later_ps},
         {"compilations", receipt->compilations},
         {"compilation_ps", receipt->compilation_ps},
         {"steps_cut", receipt->steps_cut},

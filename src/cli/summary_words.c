@@ -192,8 +192,9 @@ void summary_say_headline(const struct summary_voice *voice, const struct summar
                                                "been cut short."
                                              : "No device work is in this capture.");
     } else if (ops == 0) {
-        say(voice, receipt->damaged ? "the devices have no op."
-                                    : "The devices have no op in this capture.");
+        say(voice, receipt->damaged      ? "the devices have no op."
+                   : summary->step_range ? "No device op began during these steps."
+                                         : "The devices have no op in this capture.");
     } else if (summary->waits.time_ps == 0) {
         say(voice, receipt->damaged ? "the window has no length." : "The window has no length.");
     } else {
@@ -293,6 +294,21 @@ static void say_second(const struct summary_voice *voice, const struct summary *
     say(voice, ".");
 }
 
+/* The compilation of the Profiler's own `copy` cannot be avoided by its user. */
+static bool compiled_much(const struct summary *summary)
+{
+    bool only_ours = summary->n_compiled == 1 && strcmp(summary->compiled[0], "copy") == 0;
+    return !only_ours &&
+           at_least(summary->receipt.compilation_ps, summary->window_ps, TOLD_PERCENT);
+}
+
+static void say_compilation(const struct summary_voice *voice, const struct summary *summary)
+{
+    say(voice, "Compilation took ");
+    say_share(voice, summary->receipt.compilation_ps, summary->window_ps);
+    say(voice, " of the time: run a step before the capture starts. ");
+}
+
 bool summary_say_advice(const struct summary_voice *voice, const struct summary *summary)
 {
     const struct summary_waits *waits = &summary->waits;
@@ -307,6 +323,8 @@ bool summary_say_advice(const struct summary_voice *voice, const struct summary 
         say(voice, " of the op time.");
         return true;
     }
+    if (compiled_much(summary))
+        say_compilation(voice, summary);
     enum idle_cause cause = main_cause(waits), second = second_cause(waits, cause);
     advise(voice, summary, cause);
     if (second != IDLE_CAUSES)

@@ -131,6 +131,16 @@ static void book_collectives(struct pass *pass, struct device *device, const str
     (void)span_add(&device->either, start, end);
 }
 
+/* Launched by the steps that were asked for, run when the last of them had ended. */
+static void note_later(struct pass *pass, int64_t start, uint64_t duration,
+                       const struct op_launch *launch)
+{
+    if (start < pass->window_end || !launch->known || !pass_in_scope(pass, launch->start))
+        return;
+    pass->receipt.ops_later++;
+    add_saturated(&pass->receipt.ops_later_ps, duration);
+}
+
 void pass_op(struct pass *pass, uint32_t device, uint32_t op, const struct xevent *event,
              const struct op_launch *launch)
 {
@@ -140,8 +150,10 @@ void pass_op(struct pass *pass, uint32_t device, uint32_t op, const struct xeven
     struct device *its = devices_at(&pass->devices, device);
     struct op_data *data = &pass->ops.all[op];
     book_collectives(pass, its, data, start, end);
-    if (!pass_in_scope(pass, start))
+    if (!pass_in_scope(pass, start)) {
+        note_later(pass, start, duration, launch);
         return;
+    }
     its->ops++;
     add_saturated(&its->op_time_ps, duration);
     data->calls++;

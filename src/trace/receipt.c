@@ -116,6 +116,13 @@ static void about_devices(struct words *words)
              "%" PRIu64 " ops could not be traced to the call that launched them (work in flight "
              "at the start, or links missing); no region is charged with them",
              receipt->ops_unmatched);
+    if (receipt->ops_later)
+        warn(words,
+             "%" PRIu64 " op%s (%.1f ms) that these steps launched began after the last step had "
+             "ended, and %s in none of these figures: the program goes on before its work is "
+             "done; a wider range of steps has it, or block_until_ready() inside each step",
+             receipt->ops_later, receipt->ops_later == 1 ? "" : "s",
+             (double)receipt->ops_later_ps / 1e9, receipt->ops_later == 1 ? "is" : "are");
     if (receipt->compilations) {
         char names[WARNING_TEXT_MAX / 2];
         compiled_names(summary, names, sizeof(names));
@@ -153,15 +160,17 @@ static void why_empty(struct summary *summary)
                     : "no device op in the capture: nothing ran on a device while it was on, or "
                       "the trace was stopped before the work was done (block_until_ready() first)";
     if (summary->n_ops == 0)
-        summary->no_ops =
-            summary->n_devices ? "the devices' lines hold no op" : "no device op in the capture";
+        summary->no_ops = !summary->n_devices   ? "no device op in the capture"
+                          : summary->step_range ? "no device op began during these steps"
+                                                : "the devices' lines hold no op";
     if (summary->n_regions == 0)
         summary->no_regions =
             unnamed ? "the names of events are missing from the damaged file"
             : summary->regions_from[0] == '-'
                 ? "no event matches the --region pattern"
                 : "the program opened no region while the capture was on: mark parts with `with "
-                  "region(\"name\"):` or jax.profiler.TraceAnnotation(\"name\")";
+                  "region(\"name\"):` in a Profiler's capture, or in any with "
+                  "jax.profiler.TraceAnnotation(\"name\")";
     if (summary->steps.count == 0)
         summary->no_steps = unnamed ? "the names of events are missing from the damaged file"
                                     : "no step marker: wrap each step in `with "

@@ -159,6 +159,7 @@ struct summary_receipt {
     uint64_t executions_numbered; /* of them, matched by number; the others by launch order alone */
     uint64_t executions_unmatched;
     uint64_t ops_unmatched, ops_unmatched_ps; /* their ops */
+    uint64_t ops_later, ops_later_ps;         /* launched inside the window, begun after it */
     uint64_t in_flight_start, in_flight_end;  /* executions (launches) over the window's ends */
     uint64_t compilations, compilation_ps;    /* inside the window */
     uint64_t steps_cut;

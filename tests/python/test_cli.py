@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -102,3 +104,15 @@ def test_output_that_cannot_be_written_is_a_failure(program):
         )
     assert done.returncode == 1
     assert "cannot write the output" in done.stderr
+
+
+def test_the_wheel_brings_the_manual_page():
+    """A wheel has places for programs and for data, and none that is called mandir."""
+    try:
+        files = importlib.metadata.files("dew-telemetry-profile")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("not installed: run from a build folder")
+    if not shutil.which("scdoc"):
+        pytest.skip("scdoc, which makes it, is not here")
+    (page,) = [file for file in files or [] if file.name.startswith("dew-profile.1")]
+    assert page.parent.name == "man1" and page.locate().stat().st_size > 1000

@@ -44,13 +44,16 @@ def recipe(window, executions, regions=(), steps=()):
 def says(program, tmp_path):
     """The lines above the tables, and the whole answer."""
 
-    def run(text: str, *, cut: int | None = None, status: int = 0):
+    def run(text: str, *chosen: str, cut: int | None = None, status: int = 0):
         made = traced(tmp_path, text)
         if cut is not None:
             made.write_bytes(made.read_bytes()[:cut])
         outputs = [
             subprocess.run(
-                [program, "summary", *options, made], capture_output=True, text=True, timeout=60
+                [program, "summary", *options, *chosen, made],
+                capture_output=True,
+                text=True,
+                timeout=60,
             )
             for options in ([], ["--json"], ["--html", "-"])
         ]
@@ -156,11 +159,42 @@ def test_damage_comes_first(says):
     )
 
 
+def test_steps_whose_work_ran_later_are_told_so(says):
+    """The loop dispatches ahead: work of steps 0 and 1 begins when the loop has ended."""
+    text = recipe(
+        100,
+        [(1, [(20, 10)]), (4, [(30, 12)]), (7, [(42, 9)])],
+        steps=[(0, 0.5, 2), (1, 3.5, 2), (2, 6.5, 40)],
+    )
+    lines, answer = says(text, "--step", "0:1")
+    assert lines[0] == "No device op began during these steps."
+    assert answer["empty"]["ops"] == "no device op began during these steps"
+    receipt = answer["receipt"]
+    assert (receipt["ops_later"], receipt["ops_later_ps"]) == (2, 22 * 10**9)
+    (warning,) = answer["warnings"]
+    assert warning.startswith("2 ops (22.0 ms) that these steps launched began after the last step")
+    for all_of_them in ([], ["--step", "0:2"]):
+        _, answer = says(text, *all_of_them)
+        assert answer["receipt"]["ops_later"] == 0 and not answer["warnings"]
+
+
 def test_one_step_is_one_step(says):
     lines, _ = says(recipe(100, [(10, [(11, 9)])], steps=[(0, 5, 50)]))
     assert "1 step, 50.00 ms." in lines
     lines, _ = says(recipe(100, [(10, [(11, 9)])], steps=[(0, 5, 40), (1, 50, 40)]))
     assert "2 steps, median 40.00 ms, slowest 40.00 ms." in lines
+
+
+def test_compilation_inside_the_window_is_told_before_anything_else(says):
+    for name, told in (("f", True), ("copy", False)):  # a Profiler's own stop compiles `copy`
+        call = [(f"PjitFunction({name})", 1, 40), ("backend_compile", 2, 30)]
+        lines, answer = says(recipe(100, [(60, [(61, 9)])], regions=call))
+        assert answer["receipt"]["compilation_ps"] == 30 * 10**9
+        said = (
+            "Compilation took 30.0 % of the time: run a step before the capture starts. "
+            in lines[1]
+        )
+        assert said == told, lines
 
 
 #: in the order in which they may be left out, and those that never are
