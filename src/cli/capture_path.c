@@ -10,9 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "cli/command.h"
+#include "trace/part.h"
 
 #include "base/banned.h"
 
@@ -316,11 +318,40 @@ static int files_of_run(const char *run, struct capture_files *ret, struct err *
     return 0;
 }
 
+bool path_is_part(const char *path)
+{
+    CLEANUP(cleanup_close) int fd = -1;
+    uint64_t size;
+    struct err e;
+    if (file_open(path, &fd, &size, &e) != 0)
+        return false;
+    uint8_t first[PART_MAGIC_BYTES];
+    ssize_t n = read(fd, first, sizeof(first));
+    return n > 0 && part_is(view_of(first, (size_t)n));
+}
+
+/* What else it may have been meant as is told: parts are named as their makers like. */
+static int not_a_capture(const char *path, struct err *e)
+{
+    CLEANUP(cleanup_close) int fd = -1;
+    uint64_t size;
+    int result = file_open(path, &fd, &size, e);
+    if (result != 0)
+        return result;
+    if (path_is_part(path))
+        return err_set(e, ERR_UNSUPPORTED,
+                       "'%s' is a part, which only summary joins; name the capture it was made of",
+                       path);
+    return err_set(e, ERR_UNSUPPORTED,
+                   "'%s' is %s: a capture file is called HOST" CAPTURE_SUFFIX
+                   ", and a part is what summary --partial wrote; make it again if it was one",
+                   path, size ? "neither a capture nor a part" : "empty");
+}
+
 static int one_file(const char *path, struct capture_files *ret, struct err *e)
 {
     if (!is_capture_file(base_name(path)))
-        return err_set(e, ERR_UNSUPPORTED,
-                       "'%s' is not a capture: a capture file is called HOST" CAPTURE_SUFFIX, path);
+        return not_a_capture(path, e);
     ret->paths = calloc(1, sizeof(*ret->paths));
     if (!ret->paths)
         return err_nomem(e);

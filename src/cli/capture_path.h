@@ -9,6 +9,7 @@
 #ifndef DEW_CLI_CAPTURE_PATH_H
 #define DEW_CLI_CAPTURE_PATH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -39,6 +40,9 @@ must_check int capture_find_processes(const char *path, struct capture_set *ret,
 
 /* Takes an empty (zeroed) one too. */
 void capture_set_release(struct capture_set *set);
+
+/* Whether a regular file begins as what `summary --partial` writes does. */
+bool path_is_part(const char *path);
 
 /* The folder into which reports about these files go unless the user says otherwise:
  * capture-NNNN/reports; DIR/reports/RUN for plain JAX's DIR/plugins/profile/RUN; else

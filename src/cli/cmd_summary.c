@@ -143,13 +143,17 @@ static int one_capture(const struct summary_input *input, const struct summary_o
 }
 
 /* What several captures, or parts, cannot be asked for. */
-static int check_many(const struct summary_inputs *inputs, const char *argument, struct err *e)
+static int check_many(const struct summary_inputs *inputs, struct err *e)
 {
+    if (asked.html && inputs->parts)
+        return err_set(e, ERR_USAGE,
+                       "--html makes a page of one capture, and a part does not hold what it "
+                       "shows; name the capture that a part was made of");
     if (asked.html)
         return err_set(e, ERR_USAGE,
-                       "--html makes a page of one file, and '%s' stands for %s; name one, "
-                       "such as '%s'",
-                       argument, inputs->parts ? "a part" : "several", inputs->all[0].path);
+                       "--html makes a page of one capture, and %zu are asked for; name one, such "
+                       "as '%s'",
+                       inputs->count, inputs->all[0].path);
     bool to_file = asked.partial && strcmp(asked.partial, "-") != 0;
     for (size_t i = 0; to_file && i < inputs->count; i++) {
         /* a part may be joined into its own place */
@@ -181,7 +185,7 @@ static int run(const char *const *arguments)
         return fail(EXIT_UNREADABLE, &e);
     if (inputs.count == 1 && !inputs.parts && !asked.partial)
         return one_capture(&inputs.all[0], &common);
-    if (check_many(&inputs, arguments[0], &e) < 0)
+    if (check_many(&inputs, &e) < 0)
         return fail(EXIT_USAGE, &e);
     return summary_many(&inputs, &(struct summary_request){.json = asked.json,
                                                            .csv = asked.csv,

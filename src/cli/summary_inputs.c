@@ -4,10 +4,8 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/map.h"
 #include "cli/capture_path.h"
@@ -19,17 +17,6 @@
 
 #define HOST_MAX 256
 #define PROCESS_MARK "process-"
-
-static bool is_part(const char *path)
-{
-    uint8_t first[8];
-    struct stat st;
-    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
-        return false;
-    CLEANUP(cleanup_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, first, sizeof(first));
-    return n > 0 && part_is(view_of(first, (size_t)n));
-}
 
 static int add(struct summary_inputs *inputs, const char *path, const char *manifest, bool part,
                struct err *e)
@@ -69,7 +56,7 @@ int summary_inputs_find(const char *const *arguments, struct summary_inputs *ret
     CLEANUP(summary_inputs_release) struct summary_inputs inputs = {0};
     int r = 0;
     for (size_t i = 0; r == 0 && arguments[i]; i++)
-        r = is_part(arguments[i]) ? add(&inputs, arguments[i], NULL, true, e)
+        r = path_is_part(arguments[i]) ? add(&inputs, arguments[i], NULL, true, e)
                                   : add_captures(&inputs, arguments[i], e);
     if (r < 0)
         return r;

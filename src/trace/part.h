@@ -15,6 +15,7 @@
 #include "wire/out.h"
 #include "wire/wire.h"
 
+#define PART_MAGIC_BYTES 8
 #define PART_HEADER_BYTES 28
 #define PART_VERSION 1
 #define PART_BUCKETS_MAX (UINT32_C(1) << 23)

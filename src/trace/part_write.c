@@ -4,7 +4,7 @@
 
 #include "base/banned.h"
 
-static const uint8_t magic[8] = {0x89, 'D', 'E', 'W', 'P', 'A', 'R', 'T'};
+static const uint8_t magic[PART_MAGIC_BYTES] = {0x89, 'D', 'E', 'W', 'P', 'A', 'R', 'T'};
 
 bool part_is(struct view bytes)
 {

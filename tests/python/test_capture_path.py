@@ -138,7 +138,9 @@ def test_a_folder_without_captures_says_what_was_looked_for(program, tmp_path):
 def test_a_file_of_another_kind(program, tmp_path):
     file = tmp_path / "manifest.json"
     file.write_text("{}")
-    assert "is not a capture" in refused(program, file)
+    assert "neither a capture nor a part" in refused(program, file)
+    file.write_text("")  # what a part is after its maker failed behind `> FILE`
+    assert "is empty" in refused(program, file)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads every folder")

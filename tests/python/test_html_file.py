@@ -92,5 +92,5 @@ def test_several_files_are_refused(program, made, tmp_path):
         shutil.copy(made, run / f"{host}.xplane.pb")
     done = summary(program, "--html", tmp_path / "p.html", run)
     assert done.returncode == 2
-    assert b"a page of one file" in done.stderr and b"a.xplane.pb" in done.stderr
+    assert b"a page of one capture" in done.stderr and b"a.xplane.pb" in done.stderr
     assert not (tmp_path / "p.html").exists()

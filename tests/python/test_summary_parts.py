@@ -344,7 +344,7 @@ def test_step_ranges_and_region_patterns_are_those_of_each_capture(program, tmp_
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        (["--html", "page.html"], "makes a page of one file"),
+        (["--html", "page.html"], "name the capture that a part was made of"),
         (["--csv", "steps"], "--csv takes captures"),
         (["--step", "1:2"], "--step is asked for when a part is made"),
         (["--region", "a"], "--region is asked for when a part is made"),
@@ -459,3 +459,35 @@ def test_a_bad_part_leaves_the_old_one(program, small, tmp_path):
         "bad.part",
         "target.part",
     ]
+
+
+def test_a_part_is_told_apart_where_captures_are_wanted(program, some, tmp_path):
+    for command in (["merge", tmp_path / "out"], ["report"]):
+        done = subprocess.run(
+            [program, *command, some[0][0]], capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode != 0 and "is a part, which only summary joins" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_file_over_the_limit_of_its_size_leaves_nothing(program, some, tmp_path):
+    """The system's signal for it would end the program with its temporary file left behind."""
+    target = tmp_path / "all.part"
+    done = subprocess.run(
+        [
+            "sh",
+            "-c",
+            'ulimit -f 0; exec "$@"',
+            "sh",
+            program,
+            "summary",
+            "--partial",
+            target,
+            *some[0],
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 1 and "File too large" in done.stderr
+    assert not list(tmp_path.glob("all.part*"))

@@ -240,6 +240,8 @@ static char *folder_above(const char *path)
 
 int merge_out_check(const char *out, struct err *e)
 {
+    if (*out == '\0')
+        return err_set(e, ERR_USAGE, "OUT is the empty string; name the folder to make");
     CLEANUP(cleanup_free) char *path = plain_path(out);
     CLEANUP(cleanup_free) char *above = path ? folder_above(path) : NULL;
     if (!above)
