@@ -57,7 +57,7 @@ int summary_inputs_find(const char *const *arguments, struct summary_inputs *ret
     int r = 0;
     for (size_t i = 0; r == 0 && arguments[i]; i++)
         r = path_is_part(arguments[i]) ? add(&inputs, arguments[i], NULL, true, e)
-                                  : add_captures(&inputs, arguments[i], e);
+                                       : add_captures(&inputs, arguments[i], e);
     if (r < 0)
         return r;
     *ret = inputs;
