@@ -12,6 +12,15 @@ static inline const char *many_ps(uint64_t value, char buffer[FORMAT_MAX])
     return format_ps(value > INT64_MAX ? INT64_MAX : (int64_t)value, buffer);
 }
 
+/* Clocks may be further apart than 64 bits of picoseconds hold. */
+static inline const char *many_ns(uint64_t ns, char buffer[FORMAT_MAX])
+{
+    if (ns <= INT64_MAX / 1000)
+        return format_ps((int64_t)ns * 1000, buffer);
+    (void)snprintf(buffer, FORMAT_MAX, "%.1f s", (double)ns / 1e9);
+    return buffer;
+}
+
 static inline const char *many_count(uint64_t value, char buffer[FORMAT_MAX])
 {
     (void)snprintf(buffer, FORMAT_MAX, "%" PRIu64, value);

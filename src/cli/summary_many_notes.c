@@ -6,6 +6,7 @@
 
 #include "cli/output.h"
 #include "cli/summary_many.h"
+#include "cli/summary_many_figures.h"
 
 #include "base/banned.h"
 
@@ -86,7 +87,7 @@ static void about_clocks(struct notes *notes, const struct many_rows *rows, cons
     (void)verdict_label(&rows->processes[worst], label, sizeof(label));
     if (n > 1)
         (void)snprintf(more, sizeof(more), " (and %u more, by less)", n - 1);
-    (void)format_ps(furthest > INT64_MAX / 1000 ? INT64_MAX : furthest * 1000, by);
+    (void)many_ns((uint64_t)furthest, by);
     const char *direction = v->processes[worst].end_offset_ns < 0 ? "before" : "after";
     const char *than = v->pair ? "the other process" : "the median process";
     const char *what =

@@ -90,11 +90,9 @@ static const char *clock_words(const struct verdict_process *p, char buffer[FORM
     if (p->clock == CLOCK_STARTS)
         ns = p->start_offset_ns;
     uint64_t distance = ns < 0 ? (uint64_t)-ns : (uint64_t)ns;
-    char text[FORMAT_MAX - 2];
-    char whole[FORMAT_MAX];
-    (void)snprintf(text, sizeof(text), "%s",
-                   many_ps(distance > INT64_MAX / 1000 ? INT64_MAX : distance * 1000, whole));
-    (void)snprintf(buffer, FORMAT_MAX, "%c%s", ns < 0 ? '-' : '+', text);
+    char text[FORMAT_MAX];
+    (void)snprintf(buffer, FORMAT_MAX, "%c%.*s", ns < 0 ? '-' : '+', FORMAT_MAX - 2,
+                   many_ns(distance, text));
     return buffer;
 }
 

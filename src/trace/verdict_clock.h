@@ -6,7 +6,7 @@
 
 #include "trace/verdict.h"
 
-/* Mean distance of a process's steps from the mean process of each step. */
+/* How far a process's steps lie from the same steps of others; only differences mean anything. */
 struct verdict_offset {
     bool known;
     int64_t start_ns, end_ns;

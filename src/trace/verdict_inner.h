@@ -10,6 +10,9 @@
 must_check int verdict_sum_steps(const struct many_rows *rows, struct verdict *verdict,
                                  struct err *e);
 
+/* The step's place in the rows, or UINT32_MAX. */
+uint32_t verdict_find_step(const struct many_rows *rows, struct view name, int64_t number);
+
 /* verdict_why.c: where a straggler's time goes. */
 must_check int verdict_explain(struct many_rows *rows, struct verdict *verdict, struct err *e);
 

@@ -4,6 +4,7 @@
 
 #include "trace/verdict_clock.h"
 #include "trace/verdict_inner.h"
+#include "trace/verdict_place.h"
 
 #include "base/banned.h"
 
@@ -67,7 +68,7 @@ static void sum_steps(const struct many_rows *rows, struct verdict *v)
         add(&v->shared_ps, step->duration_ps);
         add(&v->peers_ps, step->duration_ps / step->processes * (s.n - 1));
         add(&v->others, s.n - 1);
-        process->slowest_in++;
+        process->slowest_in += s.lost_ps > 0; /* else nobody is slower than another */
         add(&process->caused_ps, s.lost_ps);
         add(&process->saved_ps, s.saved_ps);
     }
@@ -75,7 +76,7 @@ static void sum_steps(const struct many_rows *rows, struct verdict *v)
 
 /* Sums over the sorted steps up to each, so that a run of neighbours is one difference. */
 struct prefix {
-    wide best_ps, starts_ns, ends_ns;
+    wide best_ps;
     uint64_t shared;
 };
 
@@ -85,13 +86,9 @@ static void prefix_step(const struct many_step *step, enum verdict_basis basis,
     struct slowest s = slowest_of(step, basis);
     prefix->best_ps += s.best_ps;
     prefix->shared += s.n > 1;
-    if (step->clocks) {
-        prefix->starts_ns += step->starts_ns / (wide)step->clocks;
-        prefix->ends_ns += step->ends_ns / (wide)step->clocks;
-    }
 }
 
-static uint32_t find_step(const struct many_rows *rows, struct view name, int64_t number)
+uint32_t verdict_find_step(const struct many_rows *rows, struct view name, int64_t number)
 {
     uint32_t low = 0, high = rows->n_steps;
     while (low < high) {
@@ -113,31 +110,28 @@ static bool add_run(const struct many_rows *rows, const struct prefix *prefix,
                     const struct many_run *run, struct prefix *sum)
 {
     int64_t last = (int64_t)((uint64_t)run->first + run->stride * (run->count - 1));
-    uint32_t from = find_step(rows, run->name, run->first);
-    uint32_t to = find_step(rows, run->name, last);
+    uint32_t from = verdict_find_step(rows, run->name, run->first);
+    uint32_t to = verdict_find_step(rows, run->name, last);
     if (from == UINT32_MAX || to == UINT32_MAX)
         return false;
     if (to - from + 1 == run->count) {
         sum->best_ps += prefix[to + 1].best_ps - prefix[from].best_ps;
         sum->shared += prefix[to + 1].shared - prefix[from].shared;
-        sum->starts_ns += prefix[to + 1].starts_ns - prefix[from].starts_ns;
-        sum->ends_ns += prefix[to + 1].ends_ns - prefix[from].ends_ns;
         return true;
     }
     for (uint32_t k = 0; k < run->count; k++) {
-        uint32_t at = find_step(rows, run->name, (int64_t)((uint64_t)run->first + run->stride * k));
+        uint32_t at =
+            verdict_find_step(rows, run->name, (int64_t)((uint64_t)run->first + run->stride * k));
         if (at == UINT32_MAX)
             return false;
         sum->best_ps += prefix[at + 1].best_ps - prefix[at].best_ps;
         sum->shared += prefix[at + 1].shared - prefix[at].shared;
-        sum->starts_ns += prefix[at + 1].starts_ns - prefix[at].starts_ns;
-        sum->ends_ns += prefix[at + 1].ends_ns - prefix[at].ends_ns;
     }
     return true;
 }
 
 static void sum_process(const struct many_rows *rows, const struct prefix *prefix, uint32_t i,
-                        struct verdict *v, struct verdict_offset *offset)
+                        struct verdict *v)
 {
     const struct many_process *process = &rows->processes[i];
     struct verdict_process *to = &v->processes[i];
@@ -156,16 +150,6 @@ static void sum_process(const struct many_rows *rows, const struct prefix *prefi
     wide own = (wide)(v->basis == BASIS_COLLECTIVES ? process->wait_ps : process->compared_ps);
     to->lost_ps =
         verdict_clamped(v->basis == BASIS_COLLECTIVES ? own - sum.best_ps : sum.best_ps - own);
-    if (!process->has_clock || sum.shared < VERDICT_STEPS_MIN)
-        return;
-    /* a part may say anything, and differences of these are made */
-    const wide far = (wide)1 << 61;
-    wide n = (wide)process->compared, zero = (wide)process->start_unix_ns * n;
-    wide start = (zero + (wide)process->starts_ns - sum.starts_ns) / n;
-    wide end = (zero + (wide)process->ends_ns - sum.ends_ns) / n;
-    if (start > far || start < -far || end > far || end < -far)
-        return;
-    *offset = (struct verdict_offset){true, (int64_t)start, (int64_t)end};
 }
 
 static int sum_processes(const struct many_rows *rows, struct verdict *v, struct err *e)
@@ -181,7 +165,12 @@ static int sum_processes(const struct many_rows *rows, struct verdict *v, struct
         prefix_step(&rows->steps[i], v->basis, &prefix[i + 1]);
     }
     for (uint32_t i = 0; i < rows->n_processes; i++)
-        sum_process(rows, prefix, i, v, &offsets[i]);
+        sum_process(rows, prefix, i, v);
+    int r = verdict_place(rows, offsets, e);
+    if (r < 0)
+        return r;
+    for (uint32_t i = 0; i < rows->n_processes; i++)
+        offsets[i].known &= v->processes[i].known && v->processes[i].shared >= VERDICT_STEPS_MIN;
     return verdict_clocks(rows, v, offsets, e);
 }
 
