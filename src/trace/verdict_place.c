@@ -380,7 +380,7 @@ static bool solve(struct places *p, struct search *s, const wide *b, wide *x, wi
             x[i] += (wide)s->d[i];
         }
     }
-    return worst <= 4 * FRACTION;
+    return worst <= (wide)4 * FRACTION;
 }
 
 static int64_t nanoseconds(wide x)
